@@ -1,0 +1,1 @@
+"""A thin, friendly layer on asyncio; see `pynet.loop`."""
