@@ -1,7 +1,8 @@
 """What the configuration says: a job and everything it names. Spec: jobs.md 1.6 to 1.10, DESIGN 8.
 
 Durations are in seconds and end in `_s`, sizes in bytes and end in `_bytes`. Template fields (`command`, `cwd`, `env`
-values, `stdout`, `stderr`) hold the text as typed, `${NAME}` already expanded; they are rendered for each attempt.
+values, `stdout`, `stderr`, `watch`) hold the text as typed, `${NAME}` and all: values of the environment enter only
+when an attempt's command line is rendered, so no page, log, cache or diff of a job can show one.
 """
 
 from __future__ import annotations
