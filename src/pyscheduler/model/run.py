@@ -28,9 +28,7 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
 
 
-FINAL_STATES: Final = frozenset(
-    {RunState.SUCCEEDED, RunState.FAILED, RunState.SKIPPED, RunState.CANCELLED}
-)
+FINAL_STATES: Final = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.SKIPPED, RunState.CANCELLED})
 OPEN_STATES: Final = frozenset(RunState) - FINAL_STATES
 ACTIVE_STATES: Final = frozenset({RunState.QUEUED, RunState.RUNNING})
 """What the overlap rule counts as another run still going."""
