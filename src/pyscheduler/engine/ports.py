@@ -21,7 +21,7 @@ class Cancel(Protocol):
 
 
 class Clock(Protocol):
-    """Three clocks in one. Firings and deadlines run on the wall; durations on the monotonic clock; leases on boot time.
+    """Three clocks in one: the wall for firings and deadlines, the monotonic one for durations, boot time for leases.
 
     A step of the wall clock or a suspend is noticed within a second: no nap is longer.
     """
@@ -143,7 +143,7 @@ class AttemptHandle(Protocol):
         ...
 
     def terminate(self, by: str, reason: str = "") -> None:
-        """Order the attempt to end: TERM, `kill_grace`, KILL, on the whole tree. `by` is `kill`, `timeout` or `lease`."""
+        """Order the whole tree to end: TERM, `kill_grace`, KILL. `by` is `kill`, `timeout` or `lease`."""
         ...
 
     def kill(self) -> None:

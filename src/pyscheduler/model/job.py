@@ -184,7 +184,7 @@ class RetryPolicy:
     jitter: float = 0.0
 
     def delay_for(self, retry: int) -> float:
-        """Seconds before the `retry`-th retry (1-based), without jitter: delay times backoff^(n-1), at most max_delay."""
+        """Seconds before the `retry`-th retry (1-based), without jitter: delay * backoff^(n-1), at most max_delay."""
         try:
             return min(self.delay_s * self.backoff ** (retry - 1), self.max_delay_s)
         except OverflowError:
