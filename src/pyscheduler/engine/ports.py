@@ -13,6 +13,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from pyscheduler.model.result import AttemptResult
+
+__all__ = [
+    "AttemptHandle",
+    "AttemptRef",
+    "AttemptResult",
+    "Cancel",
+    "Clock",
+    "Finished",
+    "Found",
+    "LaunchSpec",
+    "Launcher",
+    "Lost",
+    "Running",
+]
+
 
 class Cancel(Protocol):
     """A timer that can be called off; harmless when it has rung."""
@@ -44,6 +60,10 @@ class Clock(Protocol):
 
     def call_after(self, seconds: float, callback: Callable[[], None]) -> Cancel:
         """Call back after so many seconds of the monotonic clock."""
+        ...
+
+    def on_step(self, callback: Callable[[float], None]) -> Cancel:
+        """Call back with the seconds by which the wall clock has left the monotonic one: a step or a suspend."""
         ...
 
     async def sleep_until(self, when: datetime) -> None:
@@ -97,28 +117,6 @@ class AttemptRef:
     store_is_older: bool = False
     timeout_s: float | None = None
     kill_grace_s: float = 10.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptResult:
-    """How an attempt ended, as its guardian wrote it down.
-
-    `stopped_by` is `timeout`, `kill`, `lease` or None; the exit code stands beside it. `lost` is the reason where
-    nobody can know the end any more. `survivors` are processes that would not die, `leftovers` those a normal end
-    left alone.
-    """
-
-    exit_code: int | None = None
-    signal: int | None = None
-    started_at: datetime | None = None
-    ended_at: datetime | None = None
-    start_error: str | None = None
-    stopped_by: str | None = None
-    lost: str | None = None
-    survivors: tuple[int, ...] = ()
-    leftovers: tuple[int, ...] = ()
-    cpu_s: float | None = None
-    max_rss_bytes: int | None = None
 
 
 class AttemptHandle(Protocol):

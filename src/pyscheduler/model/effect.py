@@ -26,7 +26,7 @@ class Launch(Effect):
 
 @dataclass(frozen=True, slots=True)
 class Terminate(Effect):
-    """Order the running attempt to end."""
+    """Order the running attempt to end. `by` is `kill` or `timeout`, `who` the operator's name."""
 
     attempt: int
     by: str
@@ -35,9 +35,13 @@ class Terminate(Effect):
 
 @dataclass(frozen=True, slots=True)
 class WakeAt(Effect):
-    """Look at the run again at this instant: a retry, a jittered start, the end of `max_wait`."""
+    """Look at the run again at this instant; None calls an earlier WakeAt off.
 
-    when: datetime
+    A retry is due, a jittered start may go, `max_wait` is over. The shell counts on the monotonic clock from when it
+    performs this, so a step of the wall clock in between moves nothing.
+    """
+
+    when: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,4 @@ class Dequeue(Effect):
 
 @dataclass(frozen=True, slots=True)
 class Discard(Effect):
-    """Remove the attempt's files: its outcome is remembered and its run is final."""
-
-    attempt: int
+    """Remove the files of the run's attempts: their outcomes are remembered and the run is final."""

@@ -109,7 +109,9 @@ class RetryHeldUp(Event):
 
 @dataclass(frozen=True, slots=True)
 class UpstreamReopened(Event):
-    """A run it was decided by is open again: decide anew."""
+    """A run it was decided by is open again: decide anew, with its patience counted from now."""
+
+    wait_until: datetime | None = None
 
 
 # --------------------------------------------------------------------------- by hand
@@ -124,9 +126,10 @@ class Held(Event):
 
 @dataclass(frozen=True, slots=True)
 class Released(Event):
-    """An operator lets it go."""
+    """An operator lets it go; its patience counts from now."""
 
     by: str
+    wait_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +172,15 @@ class Rerun(Event):
     """An operator reopens an ended run with a fresh retry budget."""
 
     by: str
+    wait_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class KillAsked(Event):
-    """An operator wants the running attempt ended. It ends when its guardian says so."""
+    """An operator wants the running attempt ended. It ends when its guardian says so.
+
+    `attempt` is its row with `kill_by` set: the order outlives a restart.
+    """
 
     by: str
     attempt: Attempt
@@ -185,6 +192,16 @@ class KillAsked(Event):
 @dataclass(frozen=True, slots=True)
 class Redefined(Event):
     """Its job has a new definition: decide anew under it."""
+
+    config_version: int
+    wait_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptInLine(Event):
+    """Its job has a new definition, but an operator has forced it: it keeps its place."""
+
+    config_version: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,91 @@
+"""The end of an attempt: how it counts, and whether another follows. Spec: jobs.md part 6, DESIGN 8 rows 1 and 8.
+
+The order of the questions matters: an operator's kill is never retried and never a success, whatever the process
+answered; a timeout is one even if the job then left with 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from pyscheduler.model import event as ev
+from pyscheduler.model.job import Job
+from pyscheduler.model.result import AttemptResult
+from pyscheduler.model.run import Attempt, Outcome, Run
+
+
+def outcome_of(attempt: Attempt, result: AttemptResult, job: Job | None) -> tuple[Outcome, str]:
+    """Return how the attempt counts and the reason an operator reads. `job` None: it is no longer configured."""
+    if attempt.kill_by is not None:
+        return Outcome.KILLED, f"killed by {attempt.kill_by}"
+    if result.start_error is not None:
+        return Outcome.START_ERROR, f"start error: {result.start_error}"
+    if result.stopped_by == "timeout":
+        return Outcome.TIMEOUT, "timeout"
+    if result.stopped_by == "kill":
+        return Outcome.KILLED, "killed"
+    if result.lost is not None or result.stopped_by == "lease":
+        return Outcome.LOST, "lost"
+    if result.signal is not None:
+        return Outcome.FAILED, f"signal {result.signal}"
+    if result.exit_code in (job.success_codes if job else (0,)):
+        return Outcome.SUCCEEDED, ""
+    return Outcome.FAILED, f"exit {result.exit_code}"
+
+
+def ended(attempt: Attempt, result: AttemptResult, job: Job | None, now: datetime) -> Attempt:
+    """Return the attempt's row as its end makes it. `now` stands in where the guardian could not tell when."""
+    outcome, reason = outcome_of(attempt, result, job)
+    return replace(
+        attempt,
+        ended_at=result.ended_at or now,
+        exit_code=result.exit_code,
+        signal=result.signal,
+        outcome=outcome,
+        reason=reason,
+        cpu_s=result.cpu_s,
+        max_rss_bytes=result.max_rss_bytes,
+        note=_note(result),
+    )
+
+
+def _note(result: AttemptResult) -> str:
+    """Say what an operator should know beside the outcome."""
+    parts = []
+    if result.lost:
+        parts.append(result.lost)
+    if result.survivors:
+        parts.append(f"would not die: {_pids(result.survivors)}")
+    if result.leftovers:
+        parts.append(f"left running: {_pids(result.leftovers)}")
+    return "; ".join(parts)
+
+
+def _pids(pids: tuple[int, ...]) -> str:
+    return "process " + ", ".join(str(pid) for pid in pids)
+
+
+def after_attempt(run: Run, attempt: Attempt, job: Job | None, now: datetime, chance: float) -> ev.Event:
+    """Return what the end of `attempt` (its row already closed) means for its run.
+
+    `job` None: removed or disabled meanwhile, so nothing is tried again. `chance` in [0, 1) draws the jitter. The wait
+    counts from `now`, when the ending is recorded; at recovery pass the attempt's own end.
+    """
+    if attempt.outcome is Outcome.SUCCEEDED:
+        return ev.AttemptSucceeded(attempt)
+    if job is None or not may_retry(attempt, job) or run.tries > job.retries.count:
+        return ev.TriesSpent(attempt)
+    delay = job.retries.delay_for(run.tries)
+    wait = timedelta(seconds=delay * (1 + job.retries.jitter * chance))
+    return ev.AttemptFailed(attempt, now + wait, job.retries.count)
+
+
+def may_retry(attempt: Attempt, job: Job) -> bool:
+    """Whether the policy names this ending; a kill never is."""
+    if attempt.outcome is None or attempt.outcome in (Outcome.KILLED, Outcome.SUCCEEDED):
+        return False
+    if attempt.outcome is Outcome.FAILED:
+        word = "signal" if attempt.signal is not None else "failed"
+        return word in job.retries.on or attempt.exit_code in job.retries.on
+    return attempt.outcome.value in job.retries.on
