@@ -15,18 +15,21 @@ DAY = date(2027, 5, 20)
 
 def a_job(name: str = "load", **fields: Any) -> Job:
     """Return a job; `command` is `true` unless given."""
-    return Job(**({"name": name, "source": SourceRef("pysched.yaml", 1), "command": "true"} | fields))
+    given: dict[str, Any] = {"name": name, "source": SourceRef("pysched.yaml", 1), "command": "true"}
+    return Job(**(given | fields))
 
 
 def a_run(job: str = "load", day: date = DAY, seq: int = 1, **fields: Any) -> Run:
     """Return a scheduled run of the day, due and created at noon."""
-    given = {"scheduled_at": NOON, "created_at": NOON, "updated_at": NOON, "trigger": Trigger.SCHEDULE} | fields
+    given: dict[str, Any] = {"scheduled_at": NOON, "created_at": NOON, "updated_at": NOON}
+    given |= {"trigger": Trigger.SCHEDULE} | fields
     return Run(run_id=make_run_id(job, day, seq), job=job, run_date=day, seq=seq, **given)
 
 
 def an_attempt(run: Run, **fields: Any) -> Attempt:
     """Return the run's latest attempt, still running."""
-    given = {"attempt": max(run.attempt, 1), "key": "k1", "started_at": NOON} | fields
+    given: dict[str, Any] = {"attempt": max(run.attempt, 1), "key": "k1", "started_at": NOON}
+    given |= fields
     return Attempt(run_id=run.run_id, **given)
 
 
@@ -37,4 +40,5 @@ def ended_attempt(run: Run, outcome: Outcome, reason: str = "", **fields: Any) -
 
 def running(**fields: Any) -> Run:
     """Return a run in its first attempt."""
-    return a_run(**({"state": RunState.RUNNING, "attempt": 1} | fields))
+    given: dict[str, Any] = {"state": RunState.RUNNING, "attempt": 1}
+    return a_run(**(given | fields))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from tests.builders import NOON, a_run, an_attempt, ended_attempt, running
@@ -55,7 +56,7 @@ def example(event: type[ev.Event], run: Run) -> ev.Event:
 
 def a_run_in(state: RunState) -> Run:
     """Return a run as it may stand in a state."""
-    fields = {
+    examples: dict[RunState, dict[str, Any]] = {
         S.RUNNING: {"attempt": 1},
         S.RETRY_WAIT: {"attempt": 1, "not_before": LATER},
         S.QUEUED: {"queued_at": NOON},
@@ -63,8 +64,8 @@ def a_run_in(state: RunState) -> Run:
         S.WAITING: {"wait_until": LATER},
         S.SUCCEEDED: {"attempt": 1},
         S.FAILED: {"attempt": 2},
-    }.get(state, {})
-    return a_run(state=state, **fields)
+    }
+    return a_run(state=state, **examples.get(state, {}))
 
 
 ALL_EVENTS = sorted({event for _, event in TABLE}, key=lambda event: event.__name__)
