@@ -91,7 +91,8 @@ class Expression:
         last = calendar.monthrange(day.year, day.month)[1]
         of_month = [n for n in range(1, last + 1) if date(day.year, day.month, n).isoweekday() % 7 == weekday]
         return any(
-            number % 7 == weekday and (of_month[-1] == day.day if kind == "last" else of_month[nth - 1 : nth] == [day.day])
+            number % 7 == weekday
+            and (of_month[-1] == day.day if kind == "last" else of_month[nth - 1 : nth] == [day.day])
             for kind, number, nth in self.weekdays.rules
         )
 
@@ -213,7 +214,9 @@ def expected(expression: Expression, star: str, going_by: Iterable[Tick], since:
     return found
 
 
-def expected_steps(opens: int, closes: int | None, every: int, going_by: Iterable[Tick], since: datetime) -> list[Firing]:
+def expected_steps(
+    opens: int, closes: int | None, every: int, going_by: Iterable[Tick], since: datetime
+) -> list[Firing]:
     """Return what `every` fires two days and more after the first tick.
 
     `opens` and `closes` are minutes of the day, `closes` None for the whole day.

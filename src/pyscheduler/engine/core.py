@@ -27,9 +27,9 @@ from pyscheduler.engine.firings import Firings
 from pyscheduler.engine.listeners import Listeners
 from pyscheduler.engine.machine import boot_id
 from pyscheduler.engine.orders import Orders, ref_of
-from pyscheduler.engine.ports import AttemptHandle, Cancel, Clock, Launcher, LaunchSpec
+from pyscheduler.engine.ports import AttemptHandle, AttemptRef, Cancel, Clock, Launcher, LaunchSpec
 from pyscheduler.engine.prune import Pruner
-from pyscheduler.engine.reopen import reopen
+from pyscheduler.engine.reopen import reopen, work_off
 from pyscheduler.engine.tray import Load
 from pyscheduler.engine.trips import Trips
 from pyscheduler.errors import EngineFailedError, Unavailable
@@ -193,7 +193,7 @@ class Engine(Controls):
             try:
                 await asyncio.shield(self.trips.carry(self.desk.tray))
             except Exception as error:  # noqa: BLE001 - fail_stop has it; a stop still has to close everything
-                log.error("the last changes could not be saved: %s", error)
+                log.warning("the last changes could not be saved: %s", error)
 
     def fail_stop(self, error: BaseException) -> None:
         """Stop deciding and starting for good, because of `error`. What runs goes on under its minders."""
@@ -246,8 +246,7 @@ class Engine(Controls):
         """Work off what the latest decisions lead to, and return when all of it is on disk, shown and begun."""
         self._busy += 1
         try:
-            while self.desk.work_off():
-                await asyncio.sleep(0)
+            await work_off(self.desk)
             self.grant()
             await asyncio.shield(self.trips.carry(self.desk.tray))
         finally:
@@ -326,7 +325,11 @@ class Engine(Controls):
         job = self.desk.config.jobs.get(run.job)
         refs = [ref_of(attempt, job) for attempt in self.desk.attempts.pop(run_id, []) if attempt.status_path]
         if refs:
-            self._task(self.launcher.discard(refs), f"discard {run_id}")
+            self._task(self._discard_files(refs), f"discard {run_id}")
+
+    async def _discard_files(self, refs: list[AttemptRef]) -> None:
+        await self.launcher.discard(refs)
+        self.desk.live_keys.difference_update(ref.key for ref in refs)
 
     # ----------------------------------------------------------------- attempts
 
@@ -365,8 +368,8 @@ class Engine(Controls):
             return
         runs, seqs = await asyncio.to_thread(self.store.runs_of_days, missing)
         self.book.load(runs)
-        for (job, day), seq in seqs.items():
-            self.book.raise_seq(job, day, seq)
+        for (job, run_date), seq in seqs.items():
+            self.book.raise_seq(job, run_date, seq)
         for day in missing:
             self.book.mark_complete(*day)
 
