@@ -72,7 +72,7 @@ class Timetable:
         return tuple(firing for firing in self._walk(first, last) if firing.run_date == run_date)
 
     def missed(self, since: datetime, until: datetime, keep: int) -> Missed:
-        """Return what lies in (since, until]: how many firings, the first, the last, and the newest `keep`, oldest first.
+        """Return how many firings lie in (since, until], the first, the last, and the newest `keep` in ascending order.
 
         Raises NaiveTime.
         """
