@@ -77,11 +77,11 @@ class Timetable:
         Raises NaiveTime.
         """
         begin, end = second_of(since) + 1, second_of(until)
-        count = count_firings(self.schedules, begin, end)
         first = next(self._walk(begin, end), None)
         if first is None:
             return Missed(0, None, None, ())
-        newest = tuple(self._walk(newest_from(self.schedules, begin, end, max(keep, 1)), end))
+        count = count_firings(self.schedules, begin, end)
+        newest = tuple(self._walk(newest_from(self.schedules, begin, end, max(keep, 1), count), end))
         return Missed(count, first, newest[-1], newest[-keep:] if keep > 0 else ())
 
     def run_date(self, landing_day: date) -> date:

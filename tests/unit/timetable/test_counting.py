@@ -73,14 +73,21 @@ def test_every_second_taken_is_not_walked() -> None:
     assert count_firings(both, first, last) == 315_532_800
 
 
-def test_the_newest_few_begin_where_so_many_are_left() -> None:
-    """The latest such instant, whether firings lie close or years apart; the beginning where there are fewer."""
+@pytest.mark.parametrize("text", ["* * * * * *", "0 * * * *", "0 12 * * *", "0 0 29 2 *", "* * 1 1 *", "*/7 3 * * mon"])
+@pytest.mark.parametrize("keep", [1, 3, 100])
+def test_the_newest_few_begin_where_so_many_are_left(text: str, keep: int) -> None:
+    """At least so many and not many more, whether firings lie evenly, in bursts or years apart."""
+    schedules = [compiled(text)]
     first, last = second_of(at("2000-01-01T00:00")), second_of(at("2027-05-20T12:00"))
-    assert newest_from([compiled("0 * * * *")], first, last, 3) == second_of(at("2027-05-20T10:00"))
-    assert newest_from([compiled("0 0 29 2 *")], first, last, 2) == second_of(at("2020-02-29T00:00"))
-    assert newest_from([compiled("0 0 29 2 *")], first, last, 50) == first
-    assert newest_from([compiled("0 12 * * *")], first, last, 1) == last
-    assert newest_from([], first, last, 1) == first
+    count = count_firings(schedules, first, last)
+    begin = newest_from(schedules, first, last, keep, count)
+    assert min(keep, count) <= count_firings(schedules, begin, last) <= 2 * keep + 32
+
+
+def test_few_firings_are_all_the_newest() -> None:
+    """Nothing to search for."""
+    assert newest_from([compiled("0 0 29 2 *")], 5, 10**9, 50, 7) == 5
+    assert newest_from([], 5, 9, 1, 0) == 5
 
 
 def test_nothing_is_counted_outside_of_time() -> None:
