@@ -158,6 +158,7 @@ def test_a_run_dates_firings_are_those_of_the_stream(table: Timetable, since: da
     for run_date in {it.run_date for it in firings}:
         ours = table.on(run_date)
         assert {it.run_date for it in ours} == {run_date}
+        assert table.first_on(run_date) == ours[0]
         assert [it for it in ours if since < it.scheduled_at <= since + timedelta(days=3)] == [
             it for it in firings if it.run_date == run_date
         ]

@@ -79,6 +79,8 @@ def test_why_a_day_is_passed_over_is_said() -> None:
     assert compiled("0 0 1 * *").why_not(day_of(date(2027, 5, 18))) == ""
     always = EverySpec(every_s=60, exclude=(Window(start_time=time(0), end_time=time(23, 59)),))
     assert compiled(always).why_not(day_of(date(2027, 5, 18))) == "its exclude windows cover every time on 2027-05-18"
+    missing = "the clocks of Europe/Berlin leave out every time it names on 2027-03-28"
+    assert compiled("*/30 2 * * *", "Europe/Berlin").why_not(day_of(date(2027, 3, 28))) == missing
 
 
 def test_a_change_is_said_only_of_a_firing() -> None:

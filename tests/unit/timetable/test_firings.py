@@ -119,6 +119,15 @@ def test_the_firings_of_a_run_date_are_found() -> None:
     assert timetable("15 3 * * *", calendar=NEVER, run_date=PREVIOUS).on(day("2027-05-17")) == ()
 
 
+def test_the_first_firing_of_a_run_date_is_the_first_of_them() -> None:
+    """What a backfill takes: a job of every second is not walked through for it."""
+    seconds = timetable("* * * * * *")
+    assert seconds.first_on(day("2027-05-18")) == Firing(at("2027-05-18T00:00"), day("2027-05-18"))
+    table = timetable("15 3,15 * * *", calendar=UK_2027, run_date=PREVIOUS)
+    assert table.first_on(day("2027-05-14")) == table.on(day("2027-05-14"))[0]
+    assert table.first_on(day("2027-05-15")) is None
+
+
 def test_the_firings_of_a_date_with_a_repeated_hour_are_all_of_it() -> None:
     """St John's, 2006: Saturday's last hour comes again after Sunday has begun."""
     table = timetable("*/30 * * * *", timezone="America/St_Johns")
