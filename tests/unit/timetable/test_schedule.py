@@ -296,14 +296,21 @@ def test_a_schedule_that_fires_or_has_fired_is_accepted(spec: ScheduleSpec, cale
     ("spec", "calendar", "reason"),
     [
         (CronSpec(text="0 0 31 4 *"), ALL_DAYS, "no year has a day that cron 0 0 31 4 * names"),
-        (CronSpec(text="0 0 * * sat"), UK_2027, "1970-01-03 is a Saturday, no working day of calendar uk"),
+        (CronSpec(text="0 0 * * sat"), UK_2027, "2027-01-02 is a Saturday, no working day of calendar uk"),
         (OnceSpec(at=datetime(2027, 5, 17, 6)), UK_2027, "2027-05-17 is a holiday of calendar uk"),
         (
             AtSpec(times=NOON, exclude=(Window(start_time=time(12), end_time=time(12)),)),
             ALL_DAYS,
-            "its exclude windows cover every time it names, 1970-01-01 among them",
+            "its exclude windows cover every time it names, on 2000-01-01 and on any other day",
         ),
         (CronSpec(text="0 0 25 12 *"), FAR_UK, "choose other days or another calendar"),
+        (AtSpec(times=NOON, days=(5,)), UK_2027, "2027-01-02 is a Saturday, no working day of calendar uk"),
+        (
+            CronSpec(text="0 0 29 2 *", start=date(2097, 1, 1), end=date(2103, 12, 31)),
+            ALL_DAYS,
+            "the schedule ended on 2103-12-31",
+        ),
+        (CronSpec(text="0 0 29 2 *", months=(3,)), ALL_DAYS, "month 2 is not among its `months`"),
     ],
 )
 def test_why_it_can_never_fire_is_said(spec: ScheduleSpec, calendar: BusinessCalendar, reason: str) -> None:
