@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import time
 
 from tests.unit.timetable.support import UK_2027, at, job
 
@@ -80,8 +81,17 @@ def test_several_upstream_runs_of_one_date_are_waited_for_to_the_last() -> None:
 
 def test_jitter_delays_what_is_expected() -> None:
     """The start is later, the window asks for the firing."""
-    entries = seen(job(AtSpec(times=(at("2027-05-13T06:00").time(),), jitter_s=600), name="a"))
+    entries = seen(job(AtSpec(times=(time(6),), jitter_s=600), name="a"))
     assert at("2027-05-13T06:00") < entries[0].expected_start < at("2027-05-13T06:10")
+
+
+def test_a_delayed_start_may_be_the_last_of_its_date() -> None:
+    """The dependant waits for the run that ends last, not for the one that fired last."""
+    both = (AtSpec(times=(time(6),), jitter_s=36000), AtSpec(times=(time(6, 1),)))
+    entries = seen(job(*both, name="load"), job(name="join", depends_on=needs("load")))
+    delayed = max(it.expected_start for it in entries if it.job == "load")
+    assert delayed > at("2027-05-13T06:01")
+    assert next(it.expected_start for it in entries if it.job == "join") == delayed
 
 
 def test_a_start_behind_the_window_is_kept() -> None:

@@ -25,6 +25,9 @@ def named(
     return NamedTimes(LandingDays(EVERY_DAY, spec, calendar), cron_times("0", minutes, hours), Excluded(windows))
 
 
+NIGHT_AND_DAY = Window(start=datetime(2027, 5, 18, 9), end=datetime(2027, 5, 19, 9))
+
+
 def wall(text: str) -> int:
     return wall_of(datetime.fromisoformat(text))
 
@@ -91,9 +94,12 @@ def test_time_before_1970_begins_in_1970() -> None:
         named(days=(0, 4)),
         named(ALL_DAYS, Window(start_time=time(9, 15), end_time=time(9, 45))),
         named(ALL_DAYS, Window(start=datetime(2027, 5, 18, 9, 15), end=datetime(2027, 5, 20, 9, 15))),
+        named(
+            ALL_DAYS, Window(start=datetime(2027, 5, 18, 9), end=datetime(2027, 5, 19, 9)), minutes="0,59", hours="0,23"
+        ),
         named(UK_2027, Window(start=datetime(2027, 5, 18, 10, 0), end=datetime(2027, 5, 18, 10, 0)), minutes="*"),
     ],
-    ids=["plain", "calendar", "bounded", "weekdays", "daily", "dated", "one-minute"],
+    ids=["plain", "calendar", "bounded", "weekdays", "daily", "dated", "ends of days", "one-minute"],
 )
 @pytest.mark.parametrize(
     ("since", "until"),

@@ -112,6 +112,16 @@ def test_an_excluded_step_is_dropped_and_the_phase_stays() -> None:
     ]
 
 
+def test_steps_of_a_second_go_on_in_the_first_free_one() -> None:
+    """13:01:00, behind a window that ends with 13:00 and all its seconds."""
+    lunch = (Window(start_time=time(12), end_time=time(13)),)
+    assert rows(compiled(EverySpec(every_s=1, exclude=lunch)), "2027-05-20T11:59:58", 3) == [
+        "2027-05-20T11:59:59",
+        "2027-05-20T13:01",
+        "2027-05-20T13:01:01",
+    ]
+
+
 def test_an_excluded_hour_that_comes_twice_is_excluded_twice() -> None:
     """And the jump over it does not overshoot what lies behind the gap."""
     lunch = (Window(start_time=time(2), end_time=time(2, 59)),)
