@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from pyscheduler.config.values import BadValue
 from pyscheduler.model.job import Settings
+from pyscheduler.timetable.mistakes import UnknownZone
+from pyscheduler.timetable.zone import zone
 
 _SECONDS: Final = ("kill_grace", "retention", "log_retention", "pool_patience")
 _PATHS: Final = ("state_dir", "log_dir", "api_tokens_file", "users_file")
@@ -35,3 +38,13 @@ def _converted(key: str, main: Path) -> tuple[str, Callable[[Any], Any] | None]:
 def beside(file: Path, text: str) -> Path:
     """Return the absolute path that `text` means in `file`: relative to the folder the file lies in."""
     return Path(os.path.normpath(file.absolute().parent / text))
+
+
+def check_zone(text: str) -> str:
+    """Return `text` if it names a time zone of our own zone data; else raise BadValue, never guess UTC (FC-020)."""
+    try:
+        zone(text)
+    except UnknownZone as error:
+        mend = f"did you mean {' or '.join(error.near)}?" if error.near else "write its name, as in Europe/Berlin"
+        raise BadValue("is no time zone of the IANA database", mend) from None
+    return str(text)
