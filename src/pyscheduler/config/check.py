@@ -42,6 +42,8 @@ class World:
 def check_world(world: World) -> None:
     """Complain about everything between the jobs, and let dependency-only jobs inherit their calendars."""
     for draft in world.drafts.values():
+        if world.complaints.full:
+            return
         _check_dependencies(draft, world)
         _check_calendar_name(draft, world)
         _check_pools(draft, world)
@@ -61,7 +63,7 @@ def _check_dependencies(draft: Draft, world: World) -> None:
         upstream = world.job(dependency.job)
         if upstream is None:
             if dependency.job not in world.broken_jobs:
-                hint = world.complaints.did_you_mean(dependency.job, [*world.drafts, *world.broken_jobs])
+                hint = world.complaints.did_you_mean(dependency.job, world.drafts, world.broken_jobs)
                 draft.spot.error(("depends_on", number), f"unknown job {shown(dependency.job)}", hint)
         elif not upstream.enabled and draft.job.enabled:
             what = f'"{upstream.name}" is disabled, so it never gets a run to wait for'
@@ -71,7 +73,7 @@ def _check_dependencies(draft: Draft, world: World) -> None:
 def _check_calendar_name(draft: Draft, world: World) -> None:
     name = draft.job.calendar
     if name is not None and name not in world.calendars and name not in world.broken_calendars:
-        hint = world.complaints.did_you_mean(name, [*world.calendars, *world.broken_calendars, NO_CALENDAR])
+        hint = world.complaints.did_you_mean(name, world.calendars, world.broken_calendars, [NO_CALENDAR])
         draft.spot.error(("calendar",), f"unknown calendar {shown(name)}", hint)
 
 
@@ -83,7 +85,7 @@ def _check_pools(draft: Draft, world: World) -> None:
                 ("pools", pool), f"it needs {slots} slots, and the pool has {size}", "lower it, or widen the pool"
             )
         elif size is None and pool not in world.broken_pools:
-            hint = world.complaints.did_you_mean(pool, [*world.pools, *world.broken_pools])
+            hint = world.complaints.did_you_mean(pool, world.pools, world.broken_pools)
             draft.spot.error(
                 ("pools", pool), f"unknown pool {shown(pool)}", hint or "define it under pools:", at_key=True
             )

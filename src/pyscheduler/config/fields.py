@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, datetime, time
-from difflib import get_close_matches
 from typing import Annotated, Any, Final, TypeVar
 
 from pyscheduler.config import values
@@ -164,18 +163,13 @@ def words(known: dict[str, Any], *, any_case: bool = False) -> Value:
     def read(text: str) -> object:
         word = text.lower() if any_case else text
         if word not in known:
-            raise BadValue(f"is none of {', '.join(known)}", _nearest_word(word, known))
+            raise BadValue(f"is none of {', '.join(known)}", word=word, among=known)
         return known[word]
 
     spellings = [
         spelling for word in known for spelling in ((word, word.capitalize(), word.upper()) if any_case else (word,))
     ]
     return Value(read, _or_variable({"enum": spellings}))
-
-
-def _nearest_word(word: str, known: dict[str, Any]) -> str:
-    near = get_close_matches(word.lower()[:64], known, n=1)
-    return f'did you mean "{near[0]}"?' if near else ""
 
 
 def _of(enum: Any) -> dict[str, Any]:

@@ -180,6 +180,11 @@ def test_a_key_that_stands_twice_is_complained_about_and_the_first_one_counts() 
     ]
 
 
+def test_keys_that_stand_twice_again_and_again_end_the_reading() -> None:
+    with pytest.raises(TreeError, match="stands twice"):
+        compose(b"a: b\n" * (builder.MAX_FLAWS + 2), Budget())
+
+
 @pytest.mark.parametrize("text", [b"a: {<<: x}\n", b"a: &l [x]\nb: {<<: *l}\n", b"a: &a {}\nb:\n  <<: *a\n  <<: *a\n"])
 def test_a_merge_of_anything_but_mappings_is_complained_about(text: bytes) -> None:
     composed = compose(text, Budget())
@@ -222,6 +227,15 @@ def test_nesting_beyond_what_libyaml_takes_is_refused_like_any_other() -> None:
         compose(b"[" * 100_000, Budget())
     with pytest.raises(TreeError, match=r"levels of nesting|nested too deep"):
         compose(b"- " * 100_000, Budget())
+
+
+def test_the_entries_of_one_collection_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builder, "MAX_WIDTH", 3)
+    compose(b"{a: b, c: d, e: f}", Budget())
+    with pytest.raises(TreeError, match="more than 3 entries"):
+        compose(b"{a: b, c: d, e: f, g: h}", Budget())
+    with pytest.raises(TreeError, match="more than 3 entries"):
+        compose(b"[a, b, c, d]", Budget())
 
 
 def test_a_value_longer_than_any_argument_is_refused() -> None:
