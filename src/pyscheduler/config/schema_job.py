@@ -37,7 +37,6 @@ from pyscheduler.config.fields import (
     NameKey,
     OverlapWord,
     RunDateWord,
-    Several,
     Size,
     Template,
     Text,
@@ -45,9 +44,9 @@ from pyscheduler.config.fields import (
     Weekday,
     Zone,
     decimal,
-    shape_of,
     whole,
 )
+from pyscheduler.config.reading import Several, shape_of
 from pyscheduler.config.words import AlertKindWord, LimitCount, LimitSize, LimitTime, RetryOnWord, ScheduleText
 
 
@@ -59,7 +58,7 @@ class Shape(BaseModel):
     def given(self) -> dict[str, Any]:
         """Return the keys that were written, with their values."""
         values = self.__dict__
-        return {name: values[name] for name in self.model_fields_set}
+        return {name: values[name] for name in self.model_fields_set if name in values}
 
 
 def key(meaning: str, *, default: object = None, examples: list[Any] | None = None, alias: str | None = None) -> Any:

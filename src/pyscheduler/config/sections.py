@@ -14,9 +14,9 @@ from typing import Any, Final
 from pyscheduler.config.alerting import check_agents, check_notifier, check_routes
 from pyscheduler.config.calendars import BUILT_IN, CalendarDraft, draft_calendar
 from pyscheduler.config.complaints import Complaints, Spot, shown
-from pyscheduler.config.fields import Reading
 from pyscheduler.config.inactive import Inactive
 from pyscheduler.config.jobs import Draft, Ground, build_job
+from pyscheduler.config.reading import Reading
 from pyscheduler.config.schema import INCLUDED, MAIN_ONLY, CalendarKeys, SchedulerKeys
 from pyscheduler.config.schema_job import JobDefaults, JobKeys
 from pyscheduler.config.shapes import read_shape
@@ -190,7 +190,7 @@ class Sections:
     def agents(self) -> Mapping[str, Any] | None:
         """Return the agents section as typed; None where there is none or it is wrong."""
         spot = self._section(self.main, "agents")
-        return check_agents(spot, self.reading) if spot is not None else None
+        return check_agents(spot, self.reading, os.path.dirname(spot.file)) if spot is not None else None
 
     def check_agent(self, draft: Draft) -> None:
         """Complain about a job that needs an agent where the configuration has none."""

@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Final
 
 from pyscheduler.config.complaints import Complaints, Spot, shown
-from pyscheduler.config.compose import Budget
+from pyscheduler.config.compose import MAX_BYTES, Budget
 from pyscheduler.config.lenient import compose_leniently
 from pyscheduler.config.tree import Block, Items, Tree, TreeError
 from pyscheduler.config.values import BadValue
 from pyscheduler.model.job import ConfigSource
 from pyscheduler.model.problem import Problem, Severity
 
-MAX_BYTES: Final = 32 << 20
 MAX_FILES: Final = 10_000
 _TRIES: Final = 3
 _MAGIC: Final = set("*?[")
@@ -34,10 +33,9 @@ _MAGIC: Final = set("*?[")
 class File:
     """One loaded file. `shown` is its path as people see it; `root` None where it holds no mapping to read on."""
 
-    path: Path
     shown: str
     order: int
-    text: str = ""
+    data: bytes = b""
     root: Block | None = None
 
     def spot(self, complaints: Complaints) -> Spot:
@@ -53,13 +51,14 @@ class Files:
     expand: Callable[[str], str]
     budget: Budget = field(default_factory=Budget)
     loaded: list[File] = field(default_factory=list)
+    patterns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _seen: set[str] = field(default_factory=set)
 
     def read_all(self, main: Path) -> None:
         """Read the main file and everything it includes, complaining about what cannot be read."""
         shown_path = os.path.normpath(main)
         pending: list[tuple[str, Spot | None]] = [(shown_path, None)]
-        while pending:
+        while pending and not self.complaints.full:
             path, named_at = pending.pop()
             real = os.path.realpath(path)
             if real in self._seen:
@@ -74,7 +73,10 @@ class Files:
                 pending.extend(reversed(list(self._included(file))))
 
     def sources(self) -> tuple[ConfigSource, ...]:
-        return tuple(ConfigSource(path=file.shown, text=file.text) for file in self.loaded)
+        """Return the files as typed, and let go of the trees: a text and its tree at once may take 300 MB."""
+        for file in self.loaded:
+            file.root = None
+        return tuple(ConfigSource(path=file.shown, text=_text_of(file)) for file in self.loaded)
 
     def read(self, path: str, named_at: Spot | None) -> File | None:
         """Read one file into `loaded`; None after complaining where it cannot be read at all."""
@@ -84,14 +86,15 @@ class Files:
             self._complain(named_at, path, error.what, error.mend)
             return None
         self.budget.size -= len(data)
-        file = File(Path(path), path, len(self.loaded))
+        file = File(path, len(self.loaded), data)
         self.loaded.append(file)
         try:
             file.root = self._root(file, data)
-            file.text = data.decode("utf-8")
         except TreeError as error:
             problem = Problem(path, error.line, error.column, error.what, error.mend)
             self.complaints.add(file.order, problem)
+            if self.budget.nodes < 0:
+                self.complaints.give_up()
         return file
 
     def _root(self, file: File, data: bytes) -> Block | None:
@@ -118,10 +121,10 @@ class Files:
             return
         spot = file.spot(self.complaints)
         listed = file.root["include"]
-        if not isinstance(listed, Items):
+        if isinstance(listed, Block):
             spot.error(("include",), "must be a list", "write include: [jobs/*.yaml]")
             return
-        for number, item in enumerate(listed):
+        for number, item in enumerate(listed if isinstance(listed, Items) else [listed]):
             if not isinstance(item, str):
                 spot.error(("include", number), "must be a path or a pattern")
                 continue
@@ -136,10 +139,11 @@ class Files:
         pattern = os.path.normpath(os.path.join(os.path.dirname(file.shown), text))
         if not _MAGIC & set(text):
             found = [pattern] if os.path.isfile(pattern) else []
-        elif pattern.split("/**")[0] == "":
+        elif pattern.startswith("/**"):
             raise BadValue("would search the whole machine", "begin the pattern with a folder")
         else:
-            found = sorted(path for path in glob.iglob(pattern, recursive=True) if os.path.isfile(path))
+            found = matches(pattern)
+            self.patterns[pattern] = tuple(found)
         if not found:
             raise BadValue("matches no file")
         return found
@@ -147,6 +151,20 @@ class Files:
     def _complain(self, named_at: Spot | None, path: str, what: str, mend: str = "") -> None:
         order = named_at.order if named_at is not None else 0
         self.complaints.add(order, Problem(path, 0, 0, what, mend, None, Severity.ERROR))
+
+
+def _text_of(file: File) -> str:
+    """Return the text, taking the bytes away. What is no UTF-8 was complained about and is not kept."""
+    data, file.data = file.data, b""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+def matches(pattern: str) -> list[str]:
+    """Return the regular files that an include pattern names now, sorted."""
+    return sorted(path for path in glob.iglob(pattern, recursive=True) if os.path.isfile(path))
 
 
 # --------------------------------------------------------------------------- one file

@@ -7,6 +7,7 @@ quoted text ("is no duration") and whose `mend` is the next step. No reader show
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from datetime import date, datetime, time
 from typing import Final
 
@@ -15,10 +16,13 @@ from pyscheduler.model.job import Window
 
 
 class BadValue(ValueError):
-    """A text that cannot be read. `what` goes on from the text ("is no duration"), `mend` says how to write it."""
+    """A text that cannot be read. `what` goes on from the text ("is no duration"), `mend` says how to write it.
 
-    def __init__(self, what: str, mend: str = "") -> None:
-        self.what, self.mend = what, mend
+    `word` is what was perhaps meant as one of `among`: whoever complains looks for the nearest.
+    """
+
+    def __init__(self, what: str, mend: str = "", *, word: str = "", among: Collection[str] = ()) -> None:
+        self.what, self.mend, self.word, self.among = what, mend, word, among
         super().__init__(f"{what}; {mend}" if mend else what)
 
 
@@ -56,13 +60,13 @@ def parse_duration_or_zero(text: str) -> int:
 
 
 def _duration_mend(text: str) -> str:
-    if re.fullmatch(r"\d+:\d+(:\d+)?", text):
+    if re.fullmatch(r"[0-9]+:[0-9]+(:[0-9]+)?", text):
         return "hours and minutes look the same there: write 1h30m or 1m30s"
-    if re.fullmatch(r"\d+", text):
+    if re.fullmatch(r"[0-9]+", text):
         return "add the unit: d, h, m or s, as in 90s"
-    if re.fullmatch(r"\d+\.\d+[dhms]", text):
+    if re.fullmatch(r"[0-9]+\.[0-9]+[dhms]", text):
         return "use whole numbers and a smaller unit, as in 1h30m"
-    if re.fullmatch(r"(\d+[dhms])+", text):
+    if re.fullmatch(r"([0-9]+[dhms])+", text):
         return "each unit stands once, from days down to seconds, as in 1d12h"
     return "write days, hours, minutes, seconds in this order, as in 1d12h, 90m or 30s"
 
