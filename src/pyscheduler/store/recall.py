@@ -21,7 +21,7 @@ from pyscheduler.model.run import FINAL_STATES, Attempt, Run, Trigger
 from pyscheduler.store import rows, run_streams, schema
 from pyscheduler.store.readers import Read, Snapshot
 from pyscheduler.store.run_streams import KEY, Window
-from pyscheduler.store.statements import Statement, compiled, is_one_of
+from pyscheduler.store.statements import Statement, compiled, is_one_of, on_index
 from pyscheduler.store.streams import Row
 
 T = TypeVar("T")
@@ -155,7 +155,8 @@ def _runs_of_day() -> Statement:
 
 @cache
 def _latest_ended_date() -> Statement:
-    return compiled(select(func.max(_runs.run_date)).where(text(schema.IS_FINAL), _runs.run_date < bindparam("before")))
+    found = select(func.max(_runs.run_date)).where(text(schema.IS_FINAL), _runs.run_date < bindparam("before"))
+    return compiled(on_index(found, schema.runs, "runs_ended_of_date"))
 
 
 @cache

@@ -19,7 +19,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select, text
 
 from pyscheduler.store import schema
-from pyscheduler.store.statements import Statement, compiled, is_one_of
+from pyscheduler.store.statements import Statement, compiled, is_one_of, on_index
 from pyscheduler.store.streams import FIRST_PIECE, LARGEST_PIECE, Piece, Row, stream, whole
 
 KEY: Final = ("scheduled_at", "run_id", "state", "trigger")
@@ -188,17 +188,12 @@ def of_dates(
 _INDEX: Final = {(): "runs_ended", ("job",): "runs_ended_of_job", ("run_date",): "runs_ended_of_date"}
 
 
-def _on(statement: Select[Any], index: str) -> Select[Any]:
-    """Bind the statement to its index: without statistics SQLite guesses, and one bad guess is a slow page."""
-    return statement.with_hint(schema.runs, f"INDEXED BY {index}", "sqlite")
-
-
 def _stretch(which: str, equal: tuple[str, ...], columns: Iterable[Any], newest_first: bool) -> Select[Any]:
     """Return the walk over one index, in list order."""
     chosen = [_runs[name] == bindparam(name) for name in equal]
     found = select(*columns).where(text(which), *chosen, _within(_runs, newest_first))
     index = _INDEX[tuple(name for name in equal if name in ("job", "run_date"))] if equal else "runs_open"
-    return _on(_in_order(found, _runs, newest_first), index)
+    return on_index(_in_order(found, _runs, newest_first), schema.runs, index)
 
 
 @cache
@@ -240,9 +235,7 @@ def _heads(columns: tuple[str, ...], newest_first: bool) -> Statement:
         choice.c.trigger == triggers.c.value,
         _within(choice.c, newest_first),
     )
-    first_id = (
-        _in_order(first, choice.c, newest_first).limit(1).with_hint(choice, "INDEXED BY runs_ended_of_job", "sqlite")
-    )
+    first_id = on_index(_in_order(first, choice.c, newest_first).limit(1), choice, "runs_ended_of_job")
     every_choice = jobs.join(states, text("1")).join(triggers, text("1"))
     found = select(jobs.c.value, *(_runs[name] for name in columns)).select_from(
         every_choice.join(schema.runs, _runs.run_id == first_id.scalar_subquery())
@@ -262,7 +255,7 @@ def _of_dates(columns: tuple[str, ...], sieve: tuple[str, ...], newest_first: bo
             *_conditions(sieve, _runs),
         )
     )
-    return compiled(_on(found, "runs_of_date").limit(bindparam("count")))
+    return compiled(on_index(found, schema.runs, "runs_of_date").limit(bindparam("count")))
 
 
 def _within(columns: Any, newest_first: bool) -> ColumnElement[bool]:
