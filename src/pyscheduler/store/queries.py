@@ -8,6 +8,7 @@ How a page is found, by what is chosen:
 | jobs | a stream for each job, state and trigger, opened lazily, while there are at most HEADS |
 | run date | a stream for each state and trigger of that date |
 | neither, or too many of them | a stream for each state and trigger |
+| more than FEW_JOBS jobs | first, a short look at the last two: many jobs are mostly most of them |
 
 Every row is checked against the whole query again, whatever it was read from: the choice of streams makes a page
 fast, never right or wrong. What is left to the check alone (a hundred thousand jobs, a text) is bounded by BUDGET
@@ -35,13 +36,15 @@ from pyscheduler.store.streams import Gathered, Row, gathered
 
 HEADS: Final = 10_000
 """Look-ups at most to find the first run of every job, state and trigger chosen: about ten milliseconds."""
+HEADS_FOR_REASONS: Final = 100
+"""The same where each stream then has to be sieved by reason."""
 CORNER_JOBS: Final = 2_000
 CORNER_ROWS: Final = 3_000
 FEW_JOBS: Final = 50
 """Up to so many jobs are looked for one by one at once."""
 A_TRY: Final = 4_000
-BUDGET: Final = 20_000
-BUDGET_FOR_REASONS: Final = 8_000
+BUDGET: Final = 10_000
+BUDGET_FOR_REASONS: Final = 4_000
 """Rows looked at for one page; fewer where the reason must be read, which no list's index holds."""
 NAMES_FOUND: Final = 500
 """Jobs at most that the beginning of a run id may name."""
@@ -140,7 +143,7 @@ def _sieve(query: RunQuery, jobs: frozenset[str] | None, dates: tuple[str, str] 
         text_values: dict[str, object] = {"beginning": query.text, "jobs_named": json.dumps(sorted(query.text_jobs))}
         if reasons:
             conditions["reason"] = {**text_values, "needle": query.text.translate(_LOWER)}
-        else:
+        elif "." in query.text:  # without a dot it names jobs, which are chosen already
             conditions["text"] = text_values
     return Sieve(conditions)
 
@@ -196,10 +199,10 @@ def jobs_beginning_with(snapshot: Snapshot, beginning: str, limit: int) -> froze
 
 
 def _found(snapshot: Snapshot, wanted: _Wanted, window: Window, limit: int) -> Gathered:
-    """Return the rows of one page. Many jobs are looked for among all runs first: they mostly are most of them."""
+    """Return the rows of one page."""
     if wanted.jobs is not None and not wanted.jobs:
         return Gathered([], None)
-    if wanted.jobs is not None and wanted.day is None and len(wanted.jobs) > FEW_JOBS:
+    if wanted.jobs is not None and len(wanted.jobs) > FEW_JOBS:
         found = _gathered(_merged(snapshot, wanted, window, _choices(snapshot, wanted, window)), wanted, limit, A_TRY)
         if len(found.rows) == limit or found.resume_after is None:
             return found
@@ -219,7 +222,7 @@ def _candidates(snapshot: Snapshot, wanted: _Wanted, window: Window) -> Iterator
         if len(corner) <= CORNER_ROWS:
             return iter(sorted(corner, key=run_streams.key, reverse=not window.newest_first))
     heads = 0 if wanted.jobs is None or wanted.day else len(wanted.jobs) * len(wanted.ended) * len(wanted.triggers)
-    ended = _jobs if 0 < heads <= HEADS else _choices
+    ended = _jobs if 0 < heads <= (HEADS_FOR_REASONS if wanted.more else HEADS) else _choices
     return _merged(snapshot, wanted, window, ended(snapshot, wanted, window))
 
 
