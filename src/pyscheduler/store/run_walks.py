@@ -15,8 +15,6 @@ from pyscheduler.store import schema
 from pyscheduler.store.statements import Statement, compiled, is_one_of, on_index
 
 _runs: Final = schema.runs.c
-
-
 _INDEX: Final = {(): "runs_ended", ("job",): "runs_ended_of_job", ("run_date",): "runs_ended_of_date"}
 
 
@@ -32,6 +30,7 @@ def _stretch(which: str, equal: tuple[str, ...], columns: Iterable[Any], newest_
 def walk(
     which: str, equal: tuple[str, ...], columns: tuple[str, ...], sieve: tuple[str, ...], newest_first: bool
 ) -> Statement:
+    """Return the wanted rows: all that the sieve lets through, however far it has to look."""
     found = _stretch(which, equal, (_runs[name] for name in columns), newest_first)
     return compiled(found.where(*_conditions(sieve, _runs)).limit(bindparam("count")))
 
@@ -40,6 +39,7 @@ def walk(
 def sieved_walk(
     equal: tuple[str, ...], columns: tuple[str, ...], sieve: tuple[str, ...], newest_first: bool
 ) -> Statement:
+    """Return what the sieve lets through of the next `count` rows."""
     looked = _stretch(schema.IS_FINAL, equal, (_runs[name] for name in columns), newest_first)
     rows = looked.limit(bindparam("count")).subquery("looked")
     found = select(*(rows.c[name] for name in columns)).where(*_conditions(sieve, rows.c))
@@ -56,6 +56,7 @@ def mark(equal: tuple[str, ...], newest_first: bool) -> Statement:
 
 @cache
 def choices(newest_first: bool) -> Statement:
+    """Return the states and triggers (two JSON lists) that ended runs have."""
     states, triggers = (
         func.json_each(bindparam(name)).table_valued("value", name=name) for name in ("states", "triggers")
     )
@@ -72,6 +73,7 @@ def choices(newest_first: bool) -> Statement:
 
 @cache
 def heads(columns: tuple[str, ...], newest_first: bool) -> Statement:
+    """Return the first run of each job, state and trigger (three JSON lists) that has any, with its job in front."""
     jobs, states, triggers = (
         func.json_each(bindparam(name)).table_valued("value", name=name) for name in ("jobs", "states", "triggers")
     )
@@ -93,6 +95,7 @@ def heads(columns: tuple[str, ...], newest_first: bool) -> Statement:
 
 @cache
 def of_dates(columns: tuple[str, ...], sieve: tuple[str, ...], newest_first: bool) -> Statement:
+    """Return the runs of some jobs (a JSON list) and a stretch of run dates, in no order."""
     jobs = func.json_each(bindparam("chosen_jobs")).table_valued("value", name="chosen_jobs")
     found = (
         select(*(_runs[name] for name in columns))
