@@ -106,14 +106,14 @@ CREATE TABLE run_files (
 );
 CREATE TABLE runs (
 	run_id VARCHAR NOT NULL, 
+	scheduled_at INTEGER NOT NULL, 
+	state VARCHAR NOT NULL, 
+	"trigger" VARCHAR NOT NULL, 
 	job VARCHAR NOT NULL, 
 	run_date VARCHAR(10) NOT NULL, 
 	seq INTEGER NOT NULL, 
-	scheduled_at INTEGER NOT NULL, 
-	"trigger" VARCHAR NOT NULL, 
 	created_at INTEGER NOT NULL, 
 	updated_at INTEGER NOT NULL, 
-	state VARCHAR NOT NULL, 
 	reason VARCHAR NOT NULL, 
 	cause VARCHAR NOT NULL, 
 	attempt INTEGER NOT NULL, 
@@ -131,8 +131,8 @@ CREATE TABLE runs (
 	PRIMARY KEY (run_id), 
 	CONSTRAINT run_id_is_made_of_its_parts CHECK (run_id = job || '.' || run_date || '.' || CAST(seq AS TEXT))
 );
-INSERT INTO "runs" VALUES('nightly.2027-05-20.1','nightly','2027-05-20',1,1810814460000000,'schedule',1810814400000000,1810814400000000,'queued','held by ada','',0,0,0,1,0,NULL,NULL,NULL,NULL,0,NULL,NULL);
-INSERT INTO "runs" VALUES('other.2027-05-20.2','other','2027-05-20',2,1810814520000000,'schedule',1810814400000000,1810814400000000,'failed','exit 1','',1,0,0,1,0,NULL,NULL,NULL,NULL,0,NULL,NULL);
+INSERT INTO "runs" VALUES('nightly.2027-05-20.1',1810814460000000,'queued','schedule','nightly','2027-05-20',1,1810814400000000,1810814400000000,'held by ada','',0,0,0,1,0,NULL,NULL,NULL,NULL,0,NULL,NULL);
+INSERT INTO "runs" VALUES('other.2027-05-20.2',1810814520000000,'failed','schedule','other','2027-05-20',2,1810814400000000,1810814400000000,'exit 1','',1,0,0,1,0,NULL,NULL,NULL,NULL,0,NULL,NULL);
 CREATE INDEX alerts_by_time ON alerts (raised_at);
 CREATE INDEX alerts_of_run ON alerts (run_id);
 CREATE INDEX deliveries_by_status ON deliveries (status);

@@ -60,7 +60,7 @@ def _ended_ids(read: Read, since: date, until: date) -> Iterator[str]:
         for state in FINAL_STATES:
             for trigger in Trigger:
                 equal = {"run_date": run_date, "state": state.value, "trigger": trigger.value}
-                yield from (row[1] for row in run_streams.ended(rows_by(read), equal, window, piece=64))
+                yield from (row[0] for row in run_streams.ended(rows_by(read), equal, window, piece=64))
 
 
 # --------------------------------------------------------------------------- the statements

@@ -55,8 +55,8 @@ def list_runs(snapshot: Snapshot, query: RunQuery) -> Page[Run]:
     wanted = resolved(query, partial(jobs_beginning_with, snapshot, limit=NAMES_FOUND))
     found = _found(snapshot, wanted, window_of(query), query.limit)
     last = found.resume_after
-    next_cursor = None if last is None else cursor_at(last[0], last[1])
-    return Page(runs_of_ids(snapshot, [row[1] for row in found.rows]), next_cursor)
+    next_cursor = None if last is None else cursor_at(last[1], last[0])
+    return Page(runs_of_ids(snapshot, [row[0] for row in found.rows]), next_cursor)
 
 
 def runs_of_ids(snapshot: Snapshot, run_ids: Collection[str]) -> tuple[Run, ...]:

@@ -19,8 +19,8 @@ from typing import Final
 from pyscheduler.store import run_walks, schema
 from pyscheduler.store.streams import FIRST_PIECE, LARGEST_PIECE, Piece, Row, stream, whole
 
-KEY: Final = ("scheduled_at", "run_id", "state", "trigger")
-"""What every row of a stream begins with; each index of a list holds it."""
+KEY: Final = ("run_id", "scheduled_at", "state", "trigger")
+"""What every row of a stream begins with, as a whole run's row does; each index of a list holds it."""
 HIGHEST_ID: Final = "~"
 """Sorts after every run id: none has a character beyond `z`."""
 FOREVER: Final = 1 << 62
@@ -53,7 +53,7 @@ class Window:
 
     def left(self, last: Row | None) -> dict[str, object]:
         """Return the statement's parameters for what comes after a row."""
-        window = self if last is None else self.after(last[0], last[1])
+        window = self if last is None else self.after(last[1], last[0])
         return {"low": window.low, "high": window.high, "tie": window.tie}
 
 
@@ -83,7 +83,7 @@ NOTHING: Final = Sieve()
 
 def key(row: Row) -> tuple[int, str]:
     """Return the sort key of a row: ascending is newest first."""
-    return (-row[0], row[1])
+    return (-row[1], row[0])
 
 
 def is_mark(row: Row) -> bool:

@@ -49,7 +49,7 @@ def sieved_walk(
 @cache
 def mark(equal: tuple[str, ...], newest_first: bool) -> Statement:
     """Return the last row that a piece looks at, if the piece is full."""
-    found = _stretch(schema.IS_FINAL, equal, (_runs.scheduled_at, _runs.run_id), newest_first)
+    found = _stretch(schema.IS_FINAL, equal, (_runs.run_id, _runs.scheduled_at), newest_first)
     last: Any = bindparam("count")
     return compiled(found.limit(1).offset(last - 1))
 

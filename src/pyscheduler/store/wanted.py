@@ -112,10 +112,10 @@ def _checks(
         trigger = query.trigger
         yield lambda row: bool(row[3] == trigger)
     if jobs is not None:
-        yield lambda row: row[1].partition(".")[0] in jobs
+        yield lambda row: row[0].partition(".")[0] in jobs
     if dates is not None:
         low, high = dates
-        yield lambda row: low <= row[1].split(".")[1] <= high
+        yield lambda row: low <= row[0].split(".")[1] <= high
     if query.text:
         yield _text_check(query, reasons=reasons)
 
@@ -124,7 +124,7 @@ def _text_check(query: RunQuery, *, reasons: bool) -> Check:
     beginning, named, needle = query.text, frozenset(query.text_jobs), query.text.translate(_LOWER)
 
     def check(row: Row) -> bool:
-        run_id: str = row[1]
+        run_id: str = row[0]
         if run_id.startswith(beginning) or run_id.partition(".")[0] in named:
             return True
         return reasons and needle in row[4].translate(_LOWER)
