@@ -236,12 +236,9 @@ class Guard:
     def _compose(self) -> dict[str, object]:
         end = self._end or kernel.End(None, None)
         pids = [one.pid for one in self._others][: notes.NAMED_PIDS]
-        return {
-            "v": notes.VERSION,
-            "key": self.identity.key,
+        return notes.blank_note(self.identity) | {
             "exit_code": end.exit_code,
             "signal": end.signal if end.signal is not None else self._passed_on,
-            "started_at": self.identity.started_at,
             "ended_at": self._ended_at or notes.instant(),
             "start_error": self.start_error,
             "stopped_by": self.stopped_by,
@@ -253,14 +250,18 @@ class Guard:
         }
 
     def _write_note(self, now: float) -> None:
-        """Put the note in its place, or try again in a second: a full disk delays an end, it loses none."""
+        """Put the note in its place, or try again in a second: a full disk delays an end, it loses none.
+
+        Where the identity has been unlinked nobody can ask for the note any more, so nobody waits for it either.
+        """
         if self.note is None:
             self.note = self._compose()
         try:
             self._put(notes.line(self.note))
         except OSError:
-            self._due = now + NOTE_RETRY_S
-            return
+            if os.fstat(self.lock).st_nlink:
+                self._due = now + NOTE_RETRY_S
+                return
         self._phase, self._due = DONE, None
 
     def _put(self, data: bytes) -> None:

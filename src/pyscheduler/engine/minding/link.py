@@ -20,7 +20,7 @@ from typing import Final
 from pyscheduler import minder
 from pyscheduler.engine import machine
 from pyscheduler.errors import LaunchError
-from pyscheduler.minder import frames, kernel
+from pyscheduler.minder import ears, frames, kernel
 
 NURSERY: Final = str(Path(minder.__file__).with_name("nursery.py"))
 TAKE_S: Final = 5.0
@@ -161,7 +161,13 @@ def _spawn(python: str, env: Mapping[str, str]) -> tuple[int, int]:
     with theirs:
         try:
             pid = os.posix_spawn(
-                python, argv, dict(env), file_actions=actions, setsid=True, setsigmask=(), setsigdef=ALL_SIGNALS
+                python,
+                argv,
+                dict(env),
+                file_actions=actions,
+                setsid=True,
+                setsigmask=ears.BLOCKED,
+                setsigdef=ALL_SIGNALS,
             )
         except OSError as error:
             ours.close()
