@@ -79,7 +79,9 @@ class MinderLauncher:
         async with self._turns.alone(spec.key):
             await self._hands(_create_identity, os.fspath(spec.status_path))
             crash.point("launch.created")
-            return await self._order(MinderHandle(self, self._ref_of(spec)), payload, lock=lock)
+            handle = await self._order(MinderHandle(self, self._ref_of(spec)), payload, lock=lock)
+            crash.point("launch.started")
+            return handle
 
     async def find(self, ref: AttemptRef) -> Found:
         """Look for an attempt that an earlier engine or a dead nursery left (DESIGN 4, "Finding again")."""
@@ -152,7 +154,6 @@ class MinderLauncher:
             raise LaunchError(str(report["error"]))
         if report is None or report["r"] == "refused":
             return await self._found_instead(handle.ref)
-        crash.point("launch.started")
         return handle
 
     async def _revoked(self, ref: AttemptRef, *, lock: bool) -> bool:
