@@ -50,6 +50,7 @@ class Guard:
         self._others: list[kernel.Stat] = []
         self._last_look = 0.0
         self._ends_tree = False
+        self._whole = True
 
     @property
     def leader(self) -> int | None:
@@ -225,9 +226,11 @@ class Guard:
 
     def _append(self, value: dict[str, object]) -> None:
         """Add a line to the identity. The disk may be full: then the successor has to do without."""
+        data = notes.line(value) if self._whole else b"\n" + notes.line(value)
+        self._whole = False
         try:
             os.lseek(self.lock, 0, os.SEEK_END)
-            os.write(self.lock, notes.line(value))
+            self._whole = os.write(self.lock, data) == len(data)
         except OSError:
             return
 
