@@ -127,9 +127,11 @@ class FakeLauncher:
         self.launched.append(spec)
         if plan.start_error is not None:
             raise OSError(plan.start_error)
-        attempt = _FakeAttempt(
-            spec, plan, next(self._pids), self._clock, lambda: self.running.pop(spec.run_id, None) and None
-        )
+
+        def ended() -> None:
+            self.running.pop(spec.run_id, None)
+
+        attempt = _FakeAttempt(spec, plan, next(self._pids), self._clock, ended)
         self._attempts[spec.key] = attempt
         self.running[spec.run_id] = attempt
         self.max_concurrent = max(self.max_concurrent, len(self.running))

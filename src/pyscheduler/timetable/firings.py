@@ -72,7 +72,10 @@ class Timetable:
         return tuple(firing for firing in self._walk(first, last) if firing.run_date == run_date)
 
     def missed(self, since: datetime, until: datetime, keep: int) -> Missed:
-        """Return what lies in (since, until]: how many firings, the first, the last, the newest `keep`. NaiveTime."""
+        """Return what lies in (since, until]: how many firings, the first, the last, and the newest `keep`, oldest first.
+
+        Raises NaiveTime.
+        """
         begin, end = second_of(since) + 1, second_of(until)
         count = count_firings(self.schedules, begin, end)
         first = next(self._walk(begin, end), None)
