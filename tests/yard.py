@@ -6,12 +6,14 @@ import asyncio
 import os
 import secrets
 import signal
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from pyscheduler import minder
 from pyscheduler.engine import machine
 from pyscheduler.engine.clock import SystemClock
 from pyscheduler.engine.launcher import MinderLauncher, status_path
@@ -86,6 +88,30 @@ async def minders(home: Path, **options: Any) -> AsyncIterator[tuple[MinderLaunc
         await launcher.close()
         for pid in carriers(yard.keys):
             kill(pid)
+
+
+def hurried(home: Path, **constants: float) -> str:
+    """Return a `python` for the launcher whose nursery has other constants: `watch__IDLE_S=0.2`.
+
+    So a test sees in a moment what otherwise takes ten seconds. The code that runs is the real one.
+    """
+    folder = str(Path(minder.__file__).parent)
+    lines = [
+        f"#!{sys.executable} -I",
+        "import importlib, sys, types",
+        "package = types.ModuleType('minder')",
+        f"package.__path__ = [{folder!r}]",
+        "sys.modules['minder'] = package",
+        "nursery = importlib.import_module('minder.nursery')",
+        "sys.argv = sys.argv[4:]",
+    ]
+    for name, value in constants.items():
+        module, _, constant = name.partition("__")
+        lines.append(f"importlib.import_module('minder.{module}').{constant} = {value!r}")
+    path = home / "hurried-python"
+    path.write_text("\n".join([*lines, "nursery.main()"]) + "\n")
+    path.chmod(0o755)
+    return str(path)
 
 
 def kill(pid: int, signum: int = signal.SIGKILL) -> None:

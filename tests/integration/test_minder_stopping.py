@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.yard import Yard, alive, kill, minders, number_in, until
+from tests.yard import Yard, alive, hurried, kill, minders, number_in, until
 
 from pyscheduler.engine.ports import AttemptHandle
 
@@ -205,7 +205,7 @@ async def test_a_leader_that_will_not_die_keeps_the_attempt_running(tmp_path: Pa
     group = FREEZER / f"minder-test-{os.getpid()}"
     group.mkdir()
     try:
-        async with minders(tmp_path) as (launcher, yard):
+        async with minders(tmp_path, python=hurried(tmp_path, guard__KILL_WAIT_S=0.5)) as (launcher, yard):
             spec = yard.spec("echo $$ > pid; exec sleep 600", kill_grace_s=0.1)
             handle = await launcher.launch(spec)
             pid = await until(lambda: number_in(yard.file("pid")))
@@ -235,7 +235,7 @@ async def test_what_outlives_kill_is_named_as_a_survivor(tmp_path: Path) -> None
     group.mkdir()
     pid = 0
     try:
-        async with minders(tmp_path) as (launcher, yard):
+        async with minders(tmp_path, python=hurried(tmp_path, guard__KILL_WAIT_S=0.5)) as (launcher, yard):
             spec = yard.spec("sleep 600 & echo $! > pid; exec sleep 600", kill_grace_s=0.1)
             handle = await launcher.launch(spec)
             pid = await until(lambda: number_in(yard.file("pid")))

@@ -74,9 +74,9 @@ class MinderLauncher:
         self.awake()
         if self._closed:
             raise LaunchError("the launcher is closed")
-        lock = await self._locks.work_for(spec.status_path)
-        payload = orders.encode(spec, lock=lock)
         async with self._turns.alone(spec.key):
+            lock = await self._locks.work_for(spec.status_path)
+            payload = orders.encode(spec, lock=lock)
             await self._hands(_create_identity, os.fspath(spec.status_path))
             crash.point("launch.created")
             handle = await self._order(MinderHandle(self, self._ref_of(spec)), payload, lock=lock)
