@@ -33,7 +33,8 @@ QUEUE_MAX: Final = 64 * frames.FRAME_MAX
 Report = dict[str, object]
 _log = logging.getLogger(__name__)
 _unburied: set[int] = set()
-"""Nurseries whose link was given up: they end when their last attempt has, and are buried when we next look."""
+"""Nurseries whose link was given up: they end when their last attempt has, and are looked at each second until then."""
+BURY_S: Final = 1.0
 
 
 class Link:
@@ -84,7 +85,7 @@ class Link:
             self._loop.remove_writer(self._fd)
         os.close(self._fd)
         _unburied.add(self.pid)
-        bury()
+        _bury_on(self._loop)
 
     def _give_up(self, why: str) -> None:
         if self.open:
@@ -138,6 +139,13 @@ class Link:
         elif not done and not self._writing:
             self._loop.add_writer(self._fd, self._flush)
         self._writing = not done
+
+
+def _bury_on(loop: asyncio.AbstractEventLoop | None) -> None:
+    """Reap what has ended, now and each second until all have, as long as this loop lives."""
+    bury()
+    if _unburied and loop is not None and not loop.is_closed():
+        loop.call_later(BURY_S, _bury_on, loop)
 
 
 def bury() -> None:
