@@ -103,14 +103,14 @@ def render(text: str, values: Mapping[str, object], variables: Mapping[str, str]
     return "".join(literal + ("" if hole is None else _fill(hole, values)) for literal, hole in _parts(text))
 
 
-def check_template(text: str) -> set[str]:
+def check_template(text: str, variables: Mapping[str, str]) -> set[str]:
     """Return the placeholders of a template after rendering it with sample values: a wrong format spec shows now.
 
     Raises TemplateError: malformed, unknown name, a spec that does not fit.
     """
     names = placeholders_in(text)
-    if names:
-        render(text, SAMPLE, dict.fromkeys(variables_in(text), ""))
+    if names or "$" in text:
+        render(text, SAMPLE, variables)
     return names
 
 
@@ -128,9 +128,10 @@ def _parts(text: str) -> Iterator[tuple[str, _Hole | None]]:
 
 
 def _malformed(reason: str) -> str:
-    if reason.startswith("Single"):
-        return f"a single {reason.split(chr(39))[1]} stands alone"
-    return "a { is never closed" if reason.startswith("expected '}'") else f"malformed placeholder ({reason})"
+    if reason.startswith("Single '}'"):
+        return "a single } stands alone"
+    unclosed = reason.startswith(("Single '{'", "expected '}'"))
+    return "a { is never closed" if unclosed else f"malformed placeholder ({reason})"
 
 
 def _hole(name: str, spec: str, conversion: str | None, text: str) -> _Hole:
