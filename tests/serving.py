@@ -46,21 +46,30 @@ class Answer(NamedTuple):
     headers: Mapping[str, str]
 
 
+def connected(path: Path) -> socket.socket:
+    """Return a connection to a Unix socket, reached through its folder: its path may be long."""
+    folder = os.open(path.parent, os.O_PATH)
+    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        found.settimeout(PATIENCE_S)
+        found.connect(f"/proc/self/fd/{folder}/{path.name}")
+    except BaseException:
+        found.close()
+        raise
+    finally:
+        os.close(folder)
+    return found
+
+
 class _Connection(http.client.HTTPConnection):
-    """HTTP over a Unix socket, reached through its folder where the path is long."""
+    """HTTP over a Unix socket."""
 
     def __init__(self, path: Path) -> None:
         super().__init__("scheduler", timeout=PATIENCE_S)
         self._path = path
 
     def connect(self) -> None:
-        folder = os.open(self._path.parent, os.O_PATH)
-        try:
-            self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            self.sock.settimeout(PATIENCE_S)
-            self.sock.connect(f"/proc/self/fd/{folder}/{self._path.name}")
-        finally:
-            os.close(folder)
+        self.sock = connected(self._path)
 
 
 class Served:

@@ -1,4 +1,4 @@
-"""The service from start to stop: its lock, its socket, its signals, and what it leaves alone. DESIGN 6; jobs.md 14.2."""
+"""The service from start to stop: its lock, its socket, its signals, what it leaves alone. DESIGN 6; jobs.md 14.2."""
 
 from __future__ import annotations
 
