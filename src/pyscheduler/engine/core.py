@@ -32,7 +32,7 @@ from pyscheduler.engine.prune import Pruner
 from pyscheduler.engine.reopen import reopen, work_off
 from pyscheduler.engine.tray import Load
 from pyscheduler.engine.trips import Trips
-from pyscheduler.errors import EngineFailedError, Unavailable
+from pyscheduler.errors import EngineFailedError, StoreError, Unavailable
 from pyscheduler.model.effect import Discard, Effect, Launch, Terminate, WakeAt
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import Attempt, Run, RunState
@@ -200,7 +200,8 @@ class Engine(Controls):
         if self.error is not None or isinstance(error, asyncio.CancelledError):
             return
         self.error = error
-        log.critical("the engine has failed stop: %s", error, exc_info=error)
+        traceback = None if isinstance(error, StoreError) else error  # a full disk is no bug: one line says it all
+        log.critical("the engine has failed stop: %s", error, exc_info=traceback)
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
