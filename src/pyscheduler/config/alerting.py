@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from typing import Any, Final
 
 from pyscheduler.config.complaints import Spot, shown
-from pyscheduler.config.fields import Reading
+from pyscheduler.config.reading import Reading
 from pyscheduler.config.schema import AgentsKeys
 from pyscheduler.config.schema_alerts import NOTIFIERS, PLUGINS, PluginNotifier, RouteKeys
 from pyscheduler.config.shapes import read_shape

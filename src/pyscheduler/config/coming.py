@@ -1,9 +1,8 @@
 """The run dates that are coming, for every job on a dependency edge, and on which of them a job would wait for ever.
 
-Run dates are bits of one whole number, bit 0 being a few days before today, so that joining and comparing a year of
-them is one operation. Every job is judged after its upstreams, without recursion. Where the time is up the answer is
-None: unknown, and so is everything that rests on it. Where a circle of earlier dates leads back to a job that is not
-judged yet, its runs cannot be excluded, so nothing is said against them. Spec: jobs.md 4.5, 12.2.
+Every job is judged after its upstreams, without recursion. Where the time is up the answer is None: unknown, and so is
+everything that rests on it. Where a circle of earlier dates leads back to a job that is not judged yet, its runs cannot
+be excluded, so nothing is said against them. Spec: jobs.md 4.5, 12.2.
 """
 
 from __future__ import annotations
@@ -14,10 +13,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
+from pyscheduler.config.dates import Stretch, landing_days
 from pyscheduler.config.graph import upstream_first
 from pyscheduler.model.job import Dependency, Job, RebootSpec, RunDateRule, ScheduleSpec
 from pyscheduler.timetable.calendars import BusinessCalendar
-from pyscheduler.timetable.moments import day_of
+from pyscheduler.timetable.moments import date_of, day_of
 from pyscheduler.timetable.schedule import compile_schedule
 
 HORIZON_DAYS: Final = 366
@@ -58,11 +58,9 @@ class Coming:
     ) -> None:
         self._calendar_of, self._star, self._today = calendar_of, star, today
         self._deadline = None if budget_s is None else time.thread_time() + budget_s
-        self._first = today - timedelta(days=_AROUND)
-        self._days = _AROUND + HORIZON_DAYS + _AROUND
+        self._stretch = Stretch(today - timedelta(days=_AROUND), _AROUND + HORIZON_DAYS + _AROUND)
         self._ahead = (1 << _AROUND + HORIZON_DAYS + 1) - (1 << _AROUND + 1)
         self._landings: dict[tuple[ScheduleSpec, str, BusinessCalendar], int] = {}
-        self._shifts: dict[tuple[BusinessCalendar, int], tuple[int | None, ...]] = {}
         self._dependants: dict[str, list[str]] = {}
         self._jobs = self._on_edges(jobs)
         self._dates: dict[str, Dates | None] = {}
@@ -117,7 +115,7 @@ class Coming:
             elif stuck:
                 bit = (stuck & -stuck).bit_length() - 1
                 number = self._culprit(job, bit)
-                yield name, (self._first + timedelta(days=bit), number, self._root(job, number, bit))
+                yield name, (self._stretch.day(bit), number, self._root(job, number, bit))
 
     # ----------------------------------------------------------------- run dates
 
@@ -132,7 +130,7 @@ class Coming:
         for spec in job.schedules:
             bits |= self._landing_bits(spec, job.timezone, calendar)
         if job.run_date is RunDateRule.PREVIOUS_BUSINESS_DAY:
-            bits = self._previous(bits, calendar)
+            bits = self._stretch.to_previous(bits, calendar)
         return Dates(bits, not job.schedules or any(isinstance(spec, RebootSpec) for spec in job.schedules))
 
     def _derived(self, job: Job) -> Dates | None:
@@ -145,7 +143,7 @@ class Coming:
             if dates is None:
                 return None
             by_hand = by_hand or dates.by_hand
-            bits |= self._unshifted(dates.bits, self._calendar_of(job), dependency.run_date)
+            bits |= self._stretch.waiting_for(dates.bits, self._calendar_of(job), dependency.run_date)
         return Dates(bits, by_hand)
 
     def _landing_bits(self, spec: ScheduleSpec, zone: str, calendar: BusinessCalendar) -> int:
@@ -153,30 +151,18 @@ class Coming:
         if key not in self._landings:
             self._check_time()
             schedule = compile_schedule(spec, zone, calendar, star=self._star)
-            first, bits = day_of(self._first), 0
-            for number in range(self._days):
-                if next(schedule.on(first + number), None) is not None:
-                    bits |= 1 << number
-            self._landings[key] = bits
+            self._landings[key] = self._stretch.landing_days(schedule)
         return self._landings[key]
-
-    def _previous(self, bits: int, calendar: BusinessCalendar) -> int:
-        """Move each landing day to the working day before it."""
-        moved, last = 0, None
-        for number in range(self._days):
-            if bits >> number & 1 and last is not None:
-                moved |= 1 << last
-            if calendar.is_business_day(self._first + timedelta(days=number)):
-                last = number
-        return moved
 
     def _shared_date(self, job: Job, calendar: BusinessCalendar) -> tuple[date, int] | None:
         self._check_time()
         schedules = [compile_schedule(spec, job.timezone, calendar, star=self._star) for spec in job.schedules]
-        for number in range(1, SHARED_DAYS + 1):
-            day = self._today + timedelta(days=number)
-            fired = {at for schedule in schedules for at in schedule.on(day_of(day))}
+        first = day_of(self._today) + 1
+        days = {day for schedule in schedules for day in landing_days(schedule, first, first + SHARED_DAYS - 1)}
+        for number in sorted(days):
+            fired = {at for schedule in schedules for at in schedule.on(number)}
             if len(fired) > 1:
+                day = date_of(number)
                 same = job.run_date is RunDateRule.SAME_DAY
                 return (day if same else calendar.previous(day) or day), len(fired)
         return None
@@ -204,7 +190,7 @@ class Coming:
         if dates is None or waiting is None:
             return None
         missing = waiting if dates.by_hand else waiting | (self._ahead & ~dates.bits)
-        return self._unshifted(missing, self._calendar_of(job), dependency.run_date)
+        return self._stretch.waiting_for(missing, self._calendar_of(job), dependency.run_date)
 
     def _culprit(self, job: Job, bit: int) -> int:
         """Return the number of the first dependency on which the job is stuck for that date."""
@@ -214,33 +200,13 @@ class Coming:
         """Follow the chain from job to job, at most as far as there are jobs, to the one without a run."""
         for _ in range(len(self._jobs)):
             dependency = job.depends_on[number]
-            at = self._shift_table(self._calendar_of(job), dependency.run_date)[bit] if dependency.run_date else bit
+            at = self._stretch.shifted(bit, self._calendar_of(job), dependency.run_date)
             upstream = self._jobs[dependency.job]
             if at is None or upstream is job or not (self._stuck.get(upstream.name) or 0) >> at & 1:
                 return upstream.name
             job, bit = upstream, at
             number = self._culprit(job, bit)
         return job.name
-
-    # ----------------------------------------------------------------- offsets
-
-    def _unshifted(self, bits: int, calendar: BusinessCalendar, offset: int) -> int:
-        """Return the dates R for which the date `offset` working days from R is among `bits`."""
-        if offset == 0 or not bits:
-            return bits
-        table = self._shift_table(calendar, offset)
-        return sum(1 << number for number, target in enumerate(table) if target is not None and bits >> target & 1)
-
-    def _shift_table(self, calendar: BusinessCalendar, offset: int) -> tuple[int | None, ...]:
-        """Return for each day the one `offset` working days from it; None for days off and beyond the edge."""
-        key = (calendar, offset)
-        if key not in self._shifts:
-            days = (self._first + timedelta(days=number) for number in range(self._days))
-            working = [number for number, day in enumerate(days) if calendar.is_business_day(day)]
-            rank = {number: at for at, number in enumerate(working)}
-            targets = ((rank[number] + offset if number in rank else -1) for number in range(self._days))
-            self._shifts[key] = tuple(working[at] if at >= 0 else None for at in targets)
-        return self._shifts[key]
 
     def _check_time(self) -> None:
         if self._deadline is not None and time.thread_time() > self._deadline:

@@ -1,141 +1,24 @@
-"""The kinds of value a key can have: how its text is read, and how an editor's JSON Schema describes it.
+"""The kinds of value a key can have: how each is read, and how an editor's JSON Schema describes it.
 
-Each kind is an annotated type for the models of `schema.py`. Reading takes the scalar's text, fills in `${NAME}` (a
-template only has its names checked) and hands it to a reader of `values.py`. An editor sees YAML's own typing, so the
-JSON Schema allows numbers and booleans wherever a text may look like one. Spec: jobs.md 1.2 to 1.4.
+An editor sees YAML's own typing, so the JSON Schema allows numbers and booleans wherever a text may look like one.
+Spec: jobs.md 1.2, 1.3.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, datetime, time
+from difflib import get_close_matches
 from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
-
 from pyscheduler.config import values
-from pyscheduler.config.complaints import shown
-from pyscheduler.config.templates import TemplateError, check_template
-from pyscheduler.config.tree import Null
+from pyscheduler.config.reading import EnvironmentValue, Json, Key, Typed, Value
 from pyscheduler.config.values import BadValue
-from pyscheduler.config.variables import Variables
 from pyscheduler.model.job import CatchUp, Criticality, DependsOn, JobKind, Leftovers, Overlap, RunDateRule, Window
 from pyscheduler.timetable.mistakes import UnknownZone
 from pyscheduler.timetable.zone import zone
 
 T = TypeVar("T")
-Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What the readers share while one configuration is read: pydantic's validation context."""
-
-    variables: Variables
-
-
-def variables_of(info: ValidationInfo[Reading]) -> Variables:
-    """Return the environment of the reading under way."""
-    assert info.context is not None, "every shape is read with its Reading"
-    return info.context.variables
-
-
-def fault(what: str, mend: str = "") -> PydanticCustomError:
-    """Return the error a reader raises; `shapes.py` turns it into a Problem."""
-    return PydanticCustomError("fault", "{what}", {"what": what, "mend": mend})
-
-
-def scalar(value: object) -> str:
-    """Return the text of a scalar node; a mapping or a list is a fault."""
-    if isinstance(value, str):
-        return value
-    raise fault(f"must be one value, not a {'mapping' if isinstance(value, dict) else 'list'}")
-
-
-# --------------------------------------------------------------------------- the three ways to read a text
-
-
-@dataclass(frozen=True, eq=False)
-class Value:
-    """Metadata of a type: `${NAME}` filled in, then read by `parse`."""
-
-    parse: Callable[[str], object]
-    json: Json
-
-    def read(self, value: object, info: ValidationInfo[Reading]) -> object:
-        typed = scalar(value)
-        try:
-            return self.parse(variables_of(info).expand(typed))
-        except BadValue as error:
-            raise fault(f"{shown(typed)} {error.what}", error.mend) from None
-
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.with_info_plain_validator_function(self.read)
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
-        return self.json
-
-
-@dataclass(frozen=True, eq=False)
-class Key(Value):
-    """A mapping's key: read like a value, but nothing of the environment ever enters a key."""
-
-    def read(self, value: object, info: ValidationInfo[Reading]) -> object:
-        try:
-            return self.parse(scalar(value))
-        except BadValue as error:
-            raise fault(f"{shown(str(value))} {error.what}", error.mend) from None
-
-
-@dataclass(frozen=True, eq=False)
-class Typed(Value):
-    """A template: kept as typed; its variables are set, its placeholders known, its formats fit."""
-
-    def read(self, value: object, info: ValidationInfo[Reading]) -> object:
-        typed = scalar(value)
-        try:
-            text = self.parse(variables_of(info).note(typed))
-            check_template(typed)
-        except BadValue as error:
-            raise fault(f"{shown(typed)} {error.what}", error.mend) from None
-        except TemplateError as error:
-            raise fault(error.what, error.mend) from None
-        return text
-
-
-class EnvironmentValue(Typed):
-    """A template for which a plain `null`, `~` or nothing is the empty text (field case FC-084)."""
-
-    def read(self, value: object, info: ValidationInfo[Reading]) -> object:
-        return "" if isinstance(value, Null) else Typed.read(self, value, info)
-
-
-# --------------------------------------------------------------------------- one or several, and of which kind
-
-
-class Several:
-    """Metadata of a list for which one item may stand alone."""
-
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(_listed, handler(source))
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
-        several = handler(schema)
-        return {"anyOf": [several["items"], several]}
-
-
-def _listed(value: object) -> object:
-    return value if isinstance(value, list) else [value]
-
-
-def shape_of(value: object) -> str:
-    """Return the tag of a node's kind: the discriminator where a key takes text or a list or a mapping."""
-    if isinstance(value, dict):
-        return "<mapping>"
-    return "<list>" if isinstance(value, list) else "<text>"
-
 
 # --------------------------------------------------------------------------- what an editor may accept
 
@@ -216,7 +99,14 @@ Bool = Annotated[bool, Value(values.parse_bool, _or_variable({"type": "boolean"}
 Count = Annotated[int, whole(0)]
 AtLeastOne = Annotated[int, whole(1)]
 ExitCode = Annotated[int, whole(0, 255)]
-Umask = Annotated[int, Value(values.parse_umask, _spelt("0?[0-7]{3}", examples=["027"]))]
+_UMASK: Final[Json] = {"type": "string", "pattern": "^0?[0-7]{3}$"}
+Umask = Annotated[
+    int,
+    Value(
+        values.parse_umask,
+        _or_variable(_UMASK, {"type": "integer"}, examples=["027"]),
+    ),
+]
 Size = Annotated[
     int,
     Value(
@@ -226,7 +116,7 @@ Size = Annotated[
 
 # --------------------------------------------------------------------------- times
 
-_DURATION: Final = r"([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?"
+_DURATION: Final = r"(?=.)([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?"
 _CLOCK: Final = r"([01][0-9]|2[0-3]):[0-5][0-9]"
 _DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
@@ -295,8 +185,6 @@ def words(known: dict[str, Any], *, any_case: bool = False) -> Value:
 
 
 def _nearest_word(word: str, known: dict[str, Any]) -> str:
-    from difflib import get_close_matches
-
     near = get_close_matches(word.lower()[:64], known, n=1)
     return f'did you mean "{near[0]}"?' if near else ""
 

@@ -12,7 +12,8 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from pyscheduler.config.compose import Budget, Composed, compose
+from pyscheduler.config.builder import Composed
+from pyscheduler.config.compose import Budget, compose
 from pyscheduler.config.tree import TreeError
 
 MAX_READ_AGAIN: Final = 8 << 20

@@ -6,12 +6,9 @@ look-aheads. No complaint stops the pass; only a flood of them does.
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
-import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -20,10 +17,11 @@ from pyscheduler.config.alerting import check_notified
 from pyscheduler.config.calendars import resolve_calendars
 from pyscheduler.config.check import World, check_world
 from pyscheduler.config.complaints import Complaints
-from pyscheduler.config.fields import Reading
 from pyscheduler.config.inactive import Inactive
 from pyscheduler.config.jobs import Draft, Ground
 from pyscheduler.config.lookahead import look_ahead
+from pyscheduler.config.process import collector_at_rest, today_utc
+from pyscheduler.config.reading import Reading
 from pyscheduler.config.result import Config
 from pyscheduler.config.schedule_checks import check_programs, check_schedules
 from pyscheduler.config.sections import Sections
@@ -66,25 +64,8 @@ def build_config(
 
     Never raises for problems of the text; where one is an error the configuration is not to be run.
     """
-    with _collector_at_rest():
-        return _Loading(Path(path), os.environ if env is None else env, today or _today(), allow_inactive).run()
-
-
-@contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """Keep the garbage collector from walking a growing tree again and again: it holds no cycles."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def _today() -> date:
-    """Return today in UTC: the last resort of a caller that knows no clock."""
-    return date(*time.gmtime()[:3])
+    with collector_at_rest():
+        return _Loading(Path(path), os.environ if env is None else env, today or today_utc(), allow_inactive).run()
 
 
 class _Loading:
@@ -113,6 +94,7 @@ class _Loading:
             loaded_on=self._today,
             variables=dict(sorted(self._variables.read.items())),
             withheld=frozenset(self._variables.read),
+            patterns=dict(self._files.patterns),
             variables_in_clear=frozenset(self._variables.plain),
             warnings=tuple(problem for problem in problems if problem.severity is Severity.WARNING),
             **parts,

@@ -26,6 +26,7 @@ class Config:
     covers all of them (spec 1.1). `variables` holds every `${NAME}` the text read, with its value; `withheld` their
     names (DESIGN 8 row 7). `notifiers`, `routes` and `agents` are checked and kept as typed. `loaded_on` is the day
     from which horizons were counted; `pending` names the jobs whose look-ahead had no time (`deferred_checks`).
+    `patterns` holds every include pattern with the files it named.
     """
 
     path: Path
@@ -44,6 +45,7 @@ class Config:
     routes: tuple[Mapping[str, Any], ...] = ()
     agents: Mapping[str, Any] = field(default_factory=dict)
     pending: tuple[str, ...] = ()
+    patterns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def calendar_for(self, job: Job | str) -> BusinessCalendar:
         """Return the calendar by which the job's days count; without one every day does. KeyError: no such job."""

@@ -20,11 +20,11 @@ from pyscheduler.config.fields import (
     LeftoversWord,
     Name,
     NameKey,
-    Several,
     Text,
     Weekday,
     Zone,
 )
+from pyscheduler.config.reading import Several
 from pyscheduler.config.schema_alerts import Notifier, RouteKeys
 from pyscheduler.config.schema_job import JobDefaults, JobKeys, Shape, key
 from pyscheduler.config.words import CronStar, HeartbeatUrl, LogRetention, StoreUrl
@@ -105,7 +105,7 @@ class ConfigKeys(Shape):
 
 
 class _Editors(GenerateJsonSchema):
-    """No null where a key is simply left out, and the defaults that `key` names."""
+    """No null and no null default where a key may simply be left out."""
 
     def default_schema(self, schema: Any) -> dict[str, Any]:
         inner = schema["schema"]
@@ -115,8 +115,17 @@ class _Editors(GenerateJsonSchema):
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a main file, with descriptions, defaults and examples."""
     schema = ConfigKeys.model_json_schema(by_alias=True, schema_generator=_Editors, mode="validation")
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "PyScheduler configuration",
-        **{name: value for name, value in schema.items() if name != "title"},
-    }
+    _tidy(schema)
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, "title": "PyScheduler configuration", **schema}
+
+
+def _tidy(schema: Any) -> None:
+    """Drop the titles made from names, and let a map of names hold nothing but names."""
+    for part in schema if isinstance(schema, list) else schema.values() if isinstance(schema, dict) else ():
+        _tidy(part)
+    if isinstance(schema, dict):
+        if isinstance(schema.get("title"), str):
+            del schema["title"]
+        if "patternProperties" in schema:
+            schema.setdefault("additionalProperties", False)

@@ -15,12 +15,11 @@ from pyscheduler.config.fields import (
     Duration,
     FullText,
     Name,
-    Several,
     Text,
     TextKey,
-    shape_of,
     whole,
 )
+from pyscheduler.config.reading import Several, shape_of
 from pyscheduler.config.schema_job import Shape, key
 from pyscheduler.config.words import Url
 

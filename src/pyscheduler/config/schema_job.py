@@ -37,7 +37,6 @@ from pyscheduler.config.fields import (
     NameKey,
     OverlapWord,
     RunDateWord,
-    Several,
     Size,
     Template,
     Text,
@@ -45,9 +44,9 @@ from pyscheduler.config.fields import (
     Weekday,
     Zone,
     decimal,
-    shape_of,
     whole,
 )
+from pyscheduler.config.reading import Several, shape_of
 from pyscheduler.config.words import AlertKindWord, LimitCount, LimitSize, LimitTime, RetryOnWord, ScheduleText
 
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 from pyscheduler.config.alerting import check_agents, check_notifier, check_routes
 from pyscheduler.config.calendars import BUILT_IN, CalendarDraft, draft_calendar
 from pyscheduler.config.complaints import Complaints, Spot, shown
-from pyscheduler.config.fields import Reading
 from pyscheduler.config.inactive import Inactive
 from pyscheduler.config.jobs import Draft, Ground, build_job
+from pyscheduler.config.reading import Reading
 from pyscheduler.config.schema import INCLUDED, MAIN_ONLY, CalendarKeys, SchedulerKeys
 from pyscheduler.config.schema_job import JobDefaults, JobKeys
 from pyscheduler.config.shapes import read_shape

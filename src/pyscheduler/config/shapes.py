@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from pyscheduler.config.complaints import Loc, Spot, shown
-from pyscheduler.config.fields import Reading
+from pyscheduler.config.reading import Reading
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Final
 
 from pyscheduler.config.complaints import Complaints, Spot, shown
-from pyscheduler.config.compose import Budget
+from pyscheduler.config.compose import MAX_BYTES, Budget
 from pyscheduler.config.lenient import compose_leniently
 from pyscheduler.config.tree import Block, Items, Tree, TreeError
 from pyscheduler.config.values import BadValue
 from pyscheduler.model.job import ConfigSource
 from pyscheduler.model.problem import Problem, Severity
 
-MAX_BYTES: Final = 32 << 20
 MAX_FILES: Final = 10_000
 _TRIES: Final = 3
 _MAGIC: Final = set("*?[")
@@ -53,6 +52,7 @@ class Files:
     expand: Callable[[str], str]
     budget: Budget = field(default_factory=Budget)
     loaded: list[File] = field(default_factory=list)
+    patterns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _seen: set[str] = field(default_factory=set)
 
     def read_all(self, main: Path) -> None:
@@ -118,10 +118,10 @@ class Files:
             return
         spot = file.spot(self.complaints)
         listed = file.root["include"]
-        if not isinstance(listed, Items):
+        if isinstance(listed, Block):
             spot.error(("include",), "must be a list", "write include: [jobs/*.yaml]")
             return
-        for number, item in enumerate(listed):
+        for number, item in enumerate(listed if isinstance(listed, Items) else [listed]):
             if not isinstance(item, str):
                 spot.error(("include", number), "must be a path or a pattern")
                 continue
@@ -136,10 +136,11 @@ class Files:
         pattern = os.path.normpath(os.path.join(os.path.dirname(file.shown), text))
         if not _MAGIC & set(text):
             found = [pattern] if os.path.isfile(pattern) else []
-        elif pattern.split("/**")[0] == "":
+        elif pattern.startswith("/**"):
             raise BadValue("would search the whole machine", "begin the pattern with a folder")
         else:
-            found = sorted(path for path in glob.iglob(pattern, recursive=True) if os.path.isfile(path))
+            found = matches(pattern)
+            self.patterns[pattern] = tuple(found)
         if not found:
             raise BadValue("matches no file")
         return found
@@ -147,6 +148,11 @@ class Files:
     def _complain(self, named_at: Spot | None, path: str, what: str, mend: str = "") -> None:
         order = named_at.order if named_at is not None else 0
         self.complaints.add(order, Problem(path, 0, 0, what, mend, None, Severity.ERROR))
+
+
+def matches(pattern: str) -> list[str]:
+    """Return the regular files that an include pattern names now, sorted."""
+    return sorted(path for path in glob.iglob(pattern, recursive=True) if os.path.isfile(path))
 
 
 # --------------------------------------------------------------------------- one file

@@ -103,14 +103,14 @@ def render(text: str, values: Mapping[str, object], variables: Mapping[str, str]
     return "".join(literal + ("" if hole is None else _fill(hole, values)) for literal, hole in _parts(text))
 
 
-def check_template(text: str) -> set[str]:
+def check_template(text: str, variables: Mapping[str, str]) -> set[str]:
     """Return the placeholders of a template after rendering it with sample values: a wrong format spec shows now.
 
     Raises TemplateError: malformed, unknown name, a spec that does not fit.
     """
     names = placeholders_in(text)
-    if names:
-        render(text, SAMPLE, dict.fromkeys(variables_in(text), ""))
+    if names or "$" in text:
+        render(text, SAMPLE, variables)
     return names
 
 

@@ -1,7 +1,7 @@
 """The tree a YAML text becomes: dicts, lists and text in which every node knows its place.
 
 Always true of a finished tree: keys are text and unique; it holds no cycle; walking it, aliases followed, meets at most
-`compose.MAX_NODES` nodes and `compose.MAX_DEPTH` levels. Places live in the collections, as plain numbers, because
+`builder.MAX_NODES` nodes and `builder.MAX_DEPTH` levels. Places live in the collections, as plain numbers, because
 they are asked for only where something is wrong.
 """
 
@@ -23,27 +23,29 @@ class Null(str):
 class Block(dict[str, "Tree"]):
     """A mapping. `places` holds four numbers a key, in order: line and column of the key, then of its value."""
 
-    __slots__ = ("column", "line", "places")
+    __slots__ = ("_numbers", "column", "line", "places")
 
     def __init__(self, line: int = 0, column: int = 0) -> None:
         super().__init__()
         self.line, self.column = line, column
         self.places = array("I")
-
-    def put(self, key: str, value: Tree, key_at: Place, value_at: Place) -> None:
-        """Add a key that is not there yet."""
-        self[key] = value
-        self.places.extend((*key_at, *value_at))
+        self._numbers: dict[str, int] = {}
 
     def key_place(self, key: str) -> Place:
         """Return where the key stands."""
-        at = list(self).index(key) * 4
+        at = self._number(key) * 4
         return self.places[at], self.places[at + 1]
 
     def value_place(self, key: str) -> Place:
         """Return where the key's value begins."""
-        at = list(self).index(key) * 4
+        at = self._number(key) * 4
         return self.places[at + 2], self.places[at + 3]
+
+    def _number(self, key: str) -> int:
+        """Return which key this is. The index is made when first asked for, and again if keys came after that."""
+        if len(self._numbers) != len(self):
+            self._numbers = {each: number for number, each in enumerate(self)}
+        return self._numbers[key]
 
 
 class Items(list["Tree"]):

@@ -6,7 +6,8 @@ import re
 from typing import Annotated, Any, Final
 
 from pyscheduler.config import values
-from pyscheduler.config.fields import Value, words
+from pyscheduler.config.fields import words
+from pyscheduler.config.reading import Value
 from pyscheduler.config.values import BadValue
 from pyscheduler.model.job import RETRY_ON_DEFAULT, CronSpec, EverySpec, RebootSpec
 from pyscheduler.timetable.schedule import ScheduleError, spec_from_text
