@@ -71,7 +71,11 @@ def _ended_before() -> Statement:
     found = select(_runs.run_id).where(
         text(schema.IS_FINAL), _runs.run_date < bindparam("day"), not_(is_one_of(_runs.run_id, "keep"))
     )
-    return compiled(found.order_by(_runs.run_date).limit(bindparam("count")))
+    return compiled(
+        found.order_by(_runs.run_date)
+        .limit(bindparam("count"))
+        .with_hint(schema.runs, "INDEXED BY runs_ended_of_date", "sqlite")
+    )
 
 
 @cache
