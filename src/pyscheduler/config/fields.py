@@ -125,9 +125,8 @@ def _zone(text: str) -> str:
     try:
         zone(text)
     except UnknownZone as error:
-        raise BadValue(
-            "is no time zone of the IANA database", getattr(error, "mend", "") or "as in Europe/Berlin"
-        ) from None
+        mend = f"did you mean {' or '.join(error.near)}?" if error.near else "write its name, as in Europe/Berlin"
+        raise BadValue("is no time zone of the IANA database", mend) from None
     return str(text)
 
 

@@ -7,10 +7,14 @@ from pyscheduler.config.values import format_duration
 from pyscheduler.model.job import BusinessDaySpec, Job, JobKind, Overlap
 
 
-def check_job(job: Job, spot: Spot) -> None:
-    """Complain about everything in a job that does not fit together. `spot` is its mapping."""
+def check_job(job: Job, spot: Spot, *, sound_schedule: bool) -> None:
+    """Complain about everything in a job that does not fit together. `spot` is its mapping.
+
+    Where the schedule was not sound, nothing more is said about what starts the job.
+    """
     _check_work(job, spot)
-    _check_start(job, spot)
+    if sound_schedule:
+        _check_start(job, spot)
     _check_runtimes(job, spot)
     _check_retries(job, spot)
     _check_agent(job, spot)

@@ -64,11 +64,13 @@ def build_job(name: str, keys: JobKeys, spot: Spot, source: SourceRef, ground: G
         field, convert = _FIELDS.get(key, (key, None))
         if field is not None:
             values[field] = value if convert is None else convert(value)
+    sound = spot.complaints.errors
     numbered, values["manual"] = schedule_specs(merged.get("schedule", []), spot)
+    sound_schedule = spot.complaints.errors == sound
     values["schedules"] = tuple(spec for _, spec in numbered)
     values["inactive"] = ground.inactive.reason(kind, merged, spot)
     job = Job(name=name, source=source, **values)
-    check_job(job, spot)
+    check_job(job, spot, sound_schedule=sound_schedule)
     if spot.complaints.errors > before:
         return None
     return Draft(job, spot, tuple(number for number, _ in numbered), "calendar" in merged)

@@ -128,9 +128,10 @@ def _parts(text: str) -> Iterator[tuple[str, _Hole | None]]:
 
 
 def _malformed(reason: str) -> str:
-    if reason.startswith("Single"):
-        return f"a single {reason.split(chr(39))[1]} stands alone"
-    return "a { is never closed" if reason.startswith("expected '}'") else f"malformed placeholder ({reason})"
+    if reason.startswith("Single '}'"):
+        return "a single } stands alone"
+    unclosed = reason.startswith(("Single '{'", "expected '}'"))
+    return "a { is never closed" if unclosed else f"malformed placeholder ({reason})"
 
 
 def _hole(name: str, spec: str, conversion: str | None, text: str) -> _Hole:

@@ -56,13 +56,13 @@ def parse_duration_or_zero(text: str) -> int:
 
 
 def _duration_mend(text: str) -> str:
-    if re.fullmatch(r"\d+:\d+(:\d+)?", text):
+    if re.fullmatch(r"[0-9]+:[0-9]+(:[0-9]+)?", text):
         return "hours and minutes look the same there: write 1h30m or 1m30s"
-    if re.fullmatch(r"\d+", text):
+    if re.fullmatch(r"[0-9]+", text):
         return "add the unit: d, h, m or s, as in 90s"
-    if re.fullmatch(r"\d+\.\d+[dhms]", text):
+    if re.fullmatch(r"[0-9]+\.[0-9]+[dhms]", text):
         return "use whole numbers and a smaller unit, as in 1h30m"
-    if re.fullmatch(r"(\d+[dhms])+", text):
+    if re.fullmatch(r"([0-9]+[dhms])+", text):
         return "each unit stands once, from days down to seconds, as in 1d12h"
     return "write days, hours, minutes, seconds in this order, as in 1d12h, 90m or 30s"
 

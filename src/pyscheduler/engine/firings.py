@@ -98,6 +98,15 @@ class Firings:
         """Return when the next firing is due, None if there is none."""
         return self._heap[0][0] if self._heap else None
 
+    def upcoming(self) -> dict[str, datetime]:
+        """Return when each job that is enabled and has a schedule fires next."""
+        return {name: instant for instant, name, _ in self._heap}
+
+    @property
+    def handled(self) -> datetime:
+        """The instant up to which every firing has been handled."""
+        return self._handled
+
     # ----------------------------------------------------------------- the task
 
     async def run(self) -> None:
