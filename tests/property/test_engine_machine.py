@@ -64,7 +64,6 @@ OUTCOMES = st.builds(
 ACTIONS = [
     "hold",
     "release",
-    "kill",
     "force_start",
     "skip",
     "cancel",
@@ -204,6 +203,12 @@ class EngineMachine(RuleBasedStateMachine):
             self._act(engine.rerun(run_id, actor="ann", downstream=True))
         else:
             self._act(getattr(engine, action)(run_id, actor="ann"))
+
+    @rule(pick=st.integers(0, 9))
+    def kill_what_runs(self, pick: int) -> None:
+        running = sorted(self.night.launcher.running)
+        if running:
+            self._act(self.night.engine.kill(running[pick % len(running)], actor="ann"))
 
     @rule(job=st.sampled_from([None, "load", "tick"]), catch_up=st.booleans())
     def pause_or_resume(self, job: str | None, catch_up: bool) -> None:
