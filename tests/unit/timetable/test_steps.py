@@ -4,11 +4,11 @@ from bisect import bisect_left, bisect_right
 from datetime import date, datetime, time
 
 import pytest
-from tests.unit.timetable.support import UK_2027, at, compiled, rows, rows_between
 
 from pyscheduler.model.job import EverySpec, Window
 from pyscheduler.timetable import ALL_DAYS, BusinessCalendar
 from pyscheduler.timetable.moments import day_of, instant_of, second_of
+from tests.unit.timetable.support import UK_2027, at, compiled, rows, rows_between
 
 
 def every(minutes: float, between: str = "", **fields: object) -> EverySpec:
