@@ -147,6 +147,17 @@ def test_a_search_in_vain_ends() -> None:
     assert rows(compiled(every(60, end=date(2027, 5, 1))), "2027-05-20T00:00", 1) == []
 
 
+def test_a_window_from_seven_to_five_is_no_whole_day() -> None:
+    """Only without a window does a day go on to the next midnight, whatever its bounds add up to."""
+    assert rows(compiled(every(300, "07:00-17:00")), "2027-05-20T00:00", 4) == [
+        "2027-05-20T07:00",
+        "2027-05-20T12:00",
+        "2027-05-20T17:00",
+        "2027-05-21T07:00",
+    ]
+    assert rows(compiled(every(720, "00:00-00:00")), "2027-05-20T00:00", 2) == ["2027-05-21T00:00", "2027-05-22T00:00"]
+
+
 WINDOWS = {
     "plain": every(25, "07:00-09:00"),
     "over midnight": every(50, "22:00-06:00"),
