@@ -173,6 +173,13 @@ def test_events_last_and_repeat_as_they_say(load: Load, start: str, rest: str, d
     assert days_of(load, EVENT.format(start=start, rest=rest)) == BASE | days
 
 
+@pytest.mark.parametrize("what", ["days", "events"])
+def test_the_size_of_a_file_is_bounded(problems: Build, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    monkeypatch.setattr("pyscheduler.config.holiday_sources.MAX_DAYS", 3 if what == "days" else 1)
+    (found,) = problems("calendars: {a: {file: uk.ics}}\n", {"uk.ics": ICS.replace("{more}", "")})
+    assert f"has more than {3 if what == 'days' else 1} {what}" in found
+
+
 def test_events_with_a_clock_time_are_left_out_and_said(load: Load) -> None:
     more = EVENT.format(start=":20270701T100000Z", rest="")
     config = load("calendars: {a: {file: uk.ics}}\n", {"uk.ics": ICS.replace("{more}", more)})

@@ -54,6 +54,19 @@ def test_a_job_on_a_broken_calendar_or_pool_is_not_judged_by_it(problems: Build)
     assert len(found) == 2
 
 
+def test_an_edge_to_a_job_on_a_broken_calendar_is_not_judged(problems: Build) -> None:
+    found = problems(
+        "calendars: {bad: {weekdays: [x]}}\njobs:\n  a: {command: x, schedule: '@daily', calendar: bad}\n"
+        "  b: {command: x, schedule: '@daily', depends_on: [a]}\n"
+    )
+    assert len(found) == 1
+
+
+def test_a_flood_of_complaints_ends_the_checks(problems: Build) -> None:
+    found = problems("jobs:\n" + "".join(f"  j{n}: {{command: x, depends_on: [no{n}]}}\n" for n in range(1200)))
+    assert len(found) == 1001
+
+
 # --------------------------------------------------------------------------- circles
 
 

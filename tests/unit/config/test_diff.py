@@ -107,6 +107,15 @@ def test_a_dependency_only_job_moves_with_its_upstream(load: Load) -> None:
     assert [line.split(" ")[:2] for line in lines(load, old, new)] == [["moved:", "a"], ["moved:", "b"]]
 
 
+def test_an_upstream_that_did_not_change_is_looked_at_for_its_dependants(load: Load) -> None:
+    """The dependency-only job's calendar rule moved its run; what it hangs on stayed."""
+    old = text(a="schedule: '0 6 * * *', calendar: bank", b="depends_on: [a]")
+    new = text(a="schedule: '0 6 * * *', calendar: bank", b="depends_on: [{job: a, run_date: -1}]")
+    found = lines(load, old, new)
+    assert "moved: b 2027-05-04 06:00:00+02:00 -> 2027-05-03 06:00:00+02:00 for run date 2027-05-04" in found
+    assert not any(line.startswith(("moved: a", "lost: a", "added: a")) for line in found)
+
+
 def test_disabling_a_job_loses_its_firings(load: Load) -> None:
     found = lines(load, text(a="schedule: '0 6 * * mon'"), text(a="schedule: '0 6 * * mon', enabled: false"))
     assert found == ["lost: a 2027-05-03 06:00:00+02:00 for run date 2027-05-03"]

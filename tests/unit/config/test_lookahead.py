@@ -182,6 +182,28 @@ def test_without_any_time_nothing_is_judged(load: Load, monkeypatch: pytest.Monk
     assert len(config.warnings) == 1
 
 
+def test_what_rests_on_something_unknown_is_unknown(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dependency-only job, and a job behind it whose own dates are known."""
+    clock = iter([0.0, 0.0, 0.0, 0.0, *[100.0] * 1000])
+    monkeypatch.setattr("pyscheduler.config.coming.time.thread_time", lambda: next(clock))
+    jobs = {
+        "a": "schedule: '0 1 * * mon'",
+        "b": "schedule: '0 2 * * *'",
+        "m": "depends_on: [b]",
+        "j": "schedule: '0 1 * * mon', depends_on: [m]",
+        "k": "schedule: '0 1 * * mon', depends_on: [a]",
+    }
+    config = load(text(**jobs))
+    assert config.pending == ("j", "m")
+
+
+def test_a_disabled_upstream_contributes_nothing_to_a_join(problems: Build) -> None:
+    """Only that it is disabled is said."""
+    jobs = {"a": "schedule: '@daily'", "b": "schedule: '@daily', enabled: false", "j": "depends_on: [a, b]"}
+    (found,) = problems(text(**jobs))
+    assert '"b" is disabled' in found
+
+
 def test_a_finished_look_ahead_leaves_nothing_for_later(load: Load) -> None:
     config = load(text(u="schedule: '@weekly'", j="schedule: '@daily', depends_on: [u]"))
     assert config.pending == ()

@@ -65,10 +65,20 @@ def test_a_multi_byte_character_may_lie_across_any_boundary() -> None:
         check_text(b"x" * (65536 - shift) + "😀é".encode() + b"y")
 
 
-def test_a_bad_byte_just_after_a_boundary_is_found_where_it_is() -> None:
+@pytest.mark.parametrize(
+    ("data", "column"),
+    [
+        (b"x" * 65535 + b"\xc3" + b"x", 65536),
+        (b"x" * 65536 + b"\xff", 65537),
+        (b"x" * 65534 + b"\xe2\x82" + b"x", 65535),
+        (b"x" * 65533 + b"\xf0\x9f\x98" + b"\xff", 65534),
+        (b"x" * 65534 + "é".encode() + b"\xff", 65536),
+    ],
+)
+def test_a_bad_byte_at_a_boundary_is_found_where_it_is(data: bytes, column: int) -> None:
     with pytest.raises(TreeError) as refused:
-        check_text(b"x" * 65535 + b"\xc3" + b"x")
-    assert (refused.value.line, refused.value.column) == (1, 65536)
+        check_text(data)
+    assert (refused.value.line, refused.value.column) == (1, column)
 
 
 def test_a_file_over_the_limit_is_refused_before_it_is_read(tmp_path: Path) -> None:
@@ -182,6 +192,17 @@ def test_a_broken_file_is_skipped_and_all_others_are_still_checked(problems: Bui
 def test_an_included_file_that_cannot_be_read_is_named(problems: Build, tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_bytes(b"\0")
     assert problems("include: [b.yaml]\n")[0].startswith("error b.yaml:1:1: cannot be read")
+
+
+def test_a_configuration_that_outgrows_its_bounds_is_not_read_on(write: Callable[..., Path]) -> None:
+    """One complaint says so; the files after it are not even opened."""
+    main = write("include: ['f*.yaml']\n", {f"f{number}.yaml": "pools: {a: 1, b: 2}\n" for number in range(5)})
+    complaints = Complaints()
+    files = Files(complaints, str, Budget(nodes=18))
+    files.read_all(main)
+    assert [file.shown for file in files.loaded] == ["c.yaml", "f0.yaml", "f1.yaml", "f2.yaml"]
+    assert complaints.full
+    assert "more than" in complaints.sorted(str)[0].message
 
 
 def test_the_number_of_files_is_bounded(problems: Build, monkeypatch: pytest.MonkeyPatch) -> None:
