@@ -110,9 +110,14 @@ class Unavailable(ActionError):
 
 
 class StoreError(PyschedError):
-    """The store cannot remember what it must."""
+    """The store cannot remember what it must.
+
+    `outcome_unknown` is set where the error came from the commit itself: the change may be on disk or not, and only
+    opening the store again and reading it back can tell.
+    """
 
     code = "store"
+    outcome_unknown: bool = False
 
 
 class StoreLocked(StoreError):

@@ -45,15 +45,5 @@ class WakeAt(Effect):
 
 
 @dataclass(frozen=True, slots=True)
-class Enqueue(Effect):
-    """Put the run into the line of those that may start."""
-
-
-@dataclass(frozen=True, slots=True)
-class Dequeue(Effect):
-    """Take the run out of the line."""
-
-
-@dataclass(frozen=True, slots=True)
 class Discard(Effect):
     """Remove the files of the run's attempts: their outcomes are remembered and the run is final."""

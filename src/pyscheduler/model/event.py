@@ -218,6 +218,14 @@ class Adopted(Event):
     attempt: Attempt
 
 
+@dataclass(frozen=True, slots=True)
+class GuardChanged(Event):
+    """Who guards the running attempt has changed; `remark` is what an operator should know, or empty."""
+
+    remark: str
+    attempt: Attempt
+
+
 BY_HAND = (
     Held,
     Released,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from pyscheduler.model import event as ev
 from pyscheduler.model.job import Job
@@ -23,28 +22,30 @@ class Facts:
 
     `busy`: another run of the job is active. `newest_waiter`: the newest other fresh overlap-waiter of its run date.
     `waived`: an operator's release from the line counts as the wait, so dependencies are not asked again (spec 11).
+    `patience_over`: its `max_wait` has run out.
     """
 
     upstreams: Sequence[Upstream] = ()
     busy: bool = False
     newest_waiter: Run | None = None
     waived: bool = False
+    patience_over: bool = False
 
 
-def evaluate(run: Run, job: Job, facts: Facts, now: datetime) -> ev.Event | None:
+def evaluate(run: Run, job: Job, facts: Facts) -> ev.Event | None:
     """Return what happens to an undecided run (scheduled, waiting, blocked), None if nothing does."""
-    event = _verdict(run, job, facts, now)
+    event = _verdict(run, job, facts)
     return None if _stands(run, event) else event
 
 
-def _verdict(run: Run, job: Job, facts: Facts, now: datetime) -> ev.Event:
+def _verdict(run: Run, job: Job, facts: Facts) -> ev.Event:
     if job.inactive:
         return ev.MustNotStart(f"blocked: {job.name} {job.inactive}", Cause.CONFIG)
     if not facts.waived:
         spoken = combined(facts.upstreams)
         if spoken.say is Say.SKIP:
             return ev.NotNeeded(spoken.reason)
-        if spoken.say is not Say.READY and run.wait_until is not None and now >= run.wait_until:
+        if spoken.say is not Say.READY and facts.patience_over:
             return ev.WaitExpired(f"upstream missing: {spoken.reason}")
         if spoken.say is Say.BLOCK:
             return ev.MustNotStart(spoken.reason)

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from pyscheduler.model import event as ev
-from pyscheduler.model.effect import Dequeue, Discard, Effect, Enqueue, Launch, Terminate, WakeAt
+from pyscheduler.model.effect import Discard, Effect, Launch, Terminate, WakeAt
 from pyscheduler.model.run import FINAL_STATES, Attempt, Cause, LogbookLine, Run, RunState
 
 SCHEDULED, WAITING, BLOCKED = RunState.SCHEDULED, RunState.WAITING, RunState.BLOCKED
@@ -51,6 +51,7 @@ TABLE: Final[Mapping[Key, RunState]] = MappingProxyType(
         (RUNNING, ev.AttemptFailed): RETRY_WAIT,
         (RUNNING, ev.TriesSpent): FAILED,
         (RUNNING, ev.Adopted): RUNNING,
+        (RUNNING, ev.GuardChanged): RUNNING,
         (RETRY_WAIT, ev.RetryDue): QUEUED,
         (RETRY_WAIT, ev.RetryHeldUp): WAITING,
         # by hand
@@ -139,6 +140,8 @@ def _attempt_changes(run: Run, event: ev.Event) -> dict[str, Any]:
             return {"reason": f"retry {run.tries}/{allowed} after {attempt.reason}", "not_before": retry_at}
         case ev.TriesSpent(attempt):
             return {"reason": attempt.reason, "cause": Cause.NONE}
+        case ev.GuardChanged(remark):
+            return {"reason": remark}
     return {}
 
 
@@ -193,10 +196,6 @@ def _effects(before: Run, after: Run, event: ev.Event) -> tuple[Effect, ...]:
     effects: list[Effect] = []
     if next_wake(before) != next_wake(after):
         effects.append(WakeAt(run_id, next_wake(after)))
-    if after.state is QUEUED:
-        effects.append(Enqueue(run_id))
-    elif before.state is QUEUED and after.state is not RUNNING:
-        effects.append(Dequeue(run_id))
     if isinstance(event, ev.SlotGranted):
         effects.append(Launch(run_id, after.attempt))
     if isinstance(event, ev.KillAsked):

@@ -32,7 +32,7 @@ def meet_overlap(run: Run, job: Job, *, busy: bool, newest_waiter: Run | None) -
     return ev.MustWait(WAITS, Cause.OVERLAP)
 
 
-def meet_overlap_again(run: Run, job: Job, *, busy: bool) -> ev.Event:
+def meet_overlap_again(job: Job, *, busy: bool) -> ev.Event:
     """Return what becomes of a run whose wait for the next try is over."""
     return ev.RetryHeldUp(WAITS) if busy and job.overlap is not Overlap.ALLOW else ev.RetryDue()
 

@@ -4,10 +4,10 @@ import pickle
 from datetime import date
 
 import pytest
+from tests.unit.timetable.support import UK_2027, day
 
 from pyscheduler.model.job import CalendarSpec
 from pyscheduler.timetable import ALL_DAYS, BusinessCalendar
-from tests.unit.timetable.support import UK_2027, day
 
 NEVER = BusinessCalendar("never", frozenset())
 
@@ -28,7 +28,9 @@ def test_a_calendar_is_what_the_configuration_says() -> None:
 
 def test_an_extra_day_beats_a_holiday_and_a_weekend() -> None:
     """Spec 1.7: always working."""
-    both = BusinessCalendar("x", holidays=frozenset({date(2027, 1, 4)}), extra_days=frozenset({date(2027, 1, 4), date(2027, 1, 3)}))
+    both = BusinessCalendar(
+        "x", holidays=frozenset({date(2027, 1, 4)}), extra_days=frozenset({date(2027, 1, 4), date(2027, 1, 3)})
+    )
     assert both.is_business_day(date(2027, 1, 4))
     assert both.is_business_day(date(2027, 1, 3))
 
@@ -77,12 +79,22 @@ def test_the_run_that_waits_for_yesterdays_is_found() -> None:
     assert UK_2027.unshift(day("2027-05-17"), -1) == ()
     assert UK_2027.unshift(day("2027-05-14"), 1) == (day("2027-05-13"),)
     assert UK_2027.unshift(day("2027-05-15"), 0) == (day("2027-05-15"),)
-    assert BusinessCalendar("x", frozenset(), extra_days=frozenset({day("2027-05-14")})).unshift(day("2027-05-14"), -1) == ()
+    assert (
+        BusinessCalendar("x", frozenset(), extra_days=frozenset({day("2027-05-14")})).unshift(day("2027-05-14"), -1)
+        == ()
+    )
 
 
 @pytest.mark.parametrize(
     ("nth", "expected"),
-    [(1, "2027-05-03"), (2, "2027-05-04"), (-1, "2027-05-31"), (-2, "2027-05-28"), (20, "2027-05-31"), (-20, "2027-05-03")],
+    [
+        (1, "2027-05-03"),
+        (2, "2027-05-04"),
+        (-1, "2027-05-31"),
+        (-2, "2027-05-28"),
+        (20, "2027-05-31"),
+        (-20, "2027-05-03"),
+    ],
 )
 def test_the_nth_working_day_counts_from_either_end(nth: int, expected: str) -> None:
     """May 2027 begins with a weekend and has twenty working days besides the holiday."""

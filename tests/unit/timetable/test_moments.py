@@ -43,7 +43,9 @@ def test_an_aware_wall_time_is_refused() -> None:
 
 def test_the_ways_back_lead_to_where_they_began() -> None:
     """Numbers are only another spelling; the last moments of 9999 have one too."""
-    assert instant_of(second_of(datetime(2027, 5, 20, 7, 1, 2, tzinfo=UTC))) == datetime(2027, 5, 20, 7, 1, 2, tzinfo=UTC)
+    assert instant_of(second_of(datetime(2027, 5, 20, 7, 1, 2, tzinfo=UTC))) == datetime(
+        2027, 5, 20, 7, 1, 2, tzinfo=UTC
+    )
     assert local_of(wall_of(datetime(2027, 5, 20, 7, 1, 2))) == datetime(2027, 5, 20, 7, 1, 2)
     assert date_of(day_of(date(2027, 5, 20))) == date(2027, 5, 20)
     assert (day_of(date(1970, 1, 1)), date_of(LAST_DAY)) == (0, date.max)

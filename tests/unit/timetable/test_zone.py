@@ -5,12 +5,12 @@ import zoneinfo
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from tests.unit.timetable.support import at
 
 from pyscheduler.errors import NaiveTime
 from pyscheduler.timetable import TZDATA_VERSION, UnknownZone, zone
 from pyscheduler.timetable.moments import DAY_S, LAST_SECOND, second_of, wall_of
 from pyscheduler.timetable.zone import Resolved, Stretch
-from tests.unit.timetable.support import at
 
 
 def wall(text: str) -> int:
@@ -111,7 +111,9 @@ def test_from_an_instant_on_the_wall_times_still_to_come_are_known(second: str, 
     assert zone("Europe/Berlin").wall_from(second_of(at(second))) == wall(expected)
 
 
-@pytest.mark.parametrize("name", ["Africa/Casablanca", "Europe/Berlin", "America/Sao_Paulo", "Asia/Gaza", "Africa/Cairo"])
+@pytest.mark.parametrize(
+    "name", ["Africa/Casablanca", "Europe/Berlin", "America/Sao_Paulo", "Asia/Gaza", "Africa/Cairo"]
+)
 def test_stretches_cover_all_time_with_the_zones_own_offsets(name: str) -> None:
     """No change is missed or misplaced by a second, whatever hour it comes at, in any of sixty years."""
     ours, theirs = zone(name), zoneinfo.ZoneInfo(name)
@@ -128,7 +130,9 @@ def test_stretches_cover_all_time_with_the_zones_own_offsets(name: str) -> None:
 
 def test_a_change_at_midnight_utc_is_found_to_the_second() -> None:
     """Casablanca, 1 June 2008: the change falls on the very instant between two looks."""
-    assert zone("Africa/Casablanca").stretch_at(second_of(at("2008-06-01T00:00"))).start == second_of(at("2008-06-01T00:00"))
+    assert zone("Africa/Casablanca").stretch_at(second_of(at("2008-06-01T00:00"))).start == second_of(
+        at("2008-06-01T00:00")
+    )
 
 
 def test_the_ends_of_time_raise_nothing() -> None:

@@ -1,0 +1,418 @@
+"""Where decisions meet the book: everything that follows from one event, worked off without waiting for anything.
+
+`apply` feeds one event to the rules and puts the answer into the working book; what that changes for others is noted
+and `work_off` looks at exactly those: dependants of a run that speaks differently now, waiters of a job that has
+become free. Nothing here touches the disk, a process or the loop; the engine carries the tray to the store and
+performs the effects.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from typing import Final
+
+from pyscheduler.config import Config
+from pyscheduler.engine.book import Day, RunBook
+from pyscheduler.engine.orders import Order, Orders
+from pyscheduler.engine.pauses import Pauses
+from pyscheduler.engine.tray import Tray
+from pyscheduler.model import event as ev
+from pyscheduler.model.ids import make_run_id
+from pyscheduler.model.job import Job
+from pyscheduler.model.result import AttemptResult
+from pyscheduler.model.run import ACTIVE_STATES, UNDECIDED_STATES, Attempt, LogbookLine, Run, RunState, Trigger
+from pyscheduler.rules.admission import Admission, ReadyQueue
+from pyscheduler.rules.dependencies import Upstream, reopened_by_rerun
+from pyscheduler.rules.evaluate import Facts, evaluate
+from pyscheduler.rules.lifecycle import Decision, ImpossibleTransition, decide
+from pyscheduler.rules.memory import memory_start, reach_days
+from pyscheduler.rules.overlap import may_be_superseded, meet_overlap_again, turn_key, waits_for_overlap
+from pyscheduler.rules.retry import after_attempt, ended
+from pyscheduler.timetable.zone import zone
+
+MOST_DAYS: Final = 100_000
+"""The most days one action follows downstream: a job that waits for its own yesterday has no last one."""
+
+
+class Desk:
+    """The working memory of an engine."""
+
+    def __init__(
+        self,
+        config: Config,
+        version: int,
+        now: Callable[[], datetime],
+        on_impossible: Callable[[ImpossibleTransition], None],
+    ) -> None:
+        self.config, self.version = config, version
+        self.now, self.on_impossible = now, on_impossible
+        self.book = RunBook()
+        self.book.upstream_days = self.upstream_days
+        self.tray = Tray()
+        self.ready = ReadyQueue()
+        self.admission = Admission(config.settings.max_running, config.pools)
+        self.pauses = Pauses()
+        self.attempts: dict[str, list[Attempt]] = {}
+        self.first_dates: dict[str, date] = {}
+        self.rung: set[str] = set()
+        """Runs whose timer has rung: their wait is over by the monotonic clock, whatever the wall clock says."""
+        self.live_keys: set[str] = set()
+        """Keys of attempts whose files may still be written."""
+        self._changed: deque[Run] = deque()
+        self._reopened: deque[Run] = deque()
+        self._freed: deque[str] = deque()
+
+    # ----------------------------------------------------------------- one event
+
+    def apply(self, run: Run, event: ev.Event) -> Run:
+        """Answer one event and note whom it concerns; returns the run as it becomes."""
+        try:
+            decision = decide(run, event, self.now())
+        except ImpossibleTransition as error:
+            self.on_impossible(error)
+            raise
+        self._take(run, decision)
+        if isinstance(event, ev.Rerun) or (run.state is RunState.SKIPPED and isinstance(event, ev.UpstreamReopened)):
+            self._reopened.append(decision.run)
+        return decision.run
+
+    def _take(self, before: Run, decision: Decision) -> None:
+        after = decision.run
+        self.book.put(after)
+        self.tray.add(decision)
+        if decision.attempt is not None:
+            self.keep_attempt(decision.attempt)
+        if before.state is not after.state:
+            self.rung.discard(after.run_id)
+        if before.state is RunState.RUNNING and after.state is not RunState.RUNNING:
+            self.admission.release(after.run_id)
+        self.line_up(after)
+        if _voice(before) != _voice(after):
+            self._changed.append(after)
+        if before.state in ACTIVE_STATES and after.state not in ACTIVE_STATES:
+            self._freed.append(after.job)
+
+    def keep_attempt(self, attempt: Attempt) -> None:
+        """Remember the latest row of an open run's attempt."""
+        self.live_keys.add(attempt.key)
+        rows = self.attempts.setdefault(attempt.run_id, [])
+        if rows and rows[-1].attempt == attempt.attempt:
+            rows[-1] = attempt
+        else:
+            rows.append(attempt)
+
+    def latest_attempt(self, run_id: str) -> Attempt | None:
+        """Return the latest attempt's row of an open run."""
+        rows = self.attempts.get(run_id)
+        return rows[-1] if rows else None
+
+    def line_up(self, run: Run) -> None:
+        """Put a queued run that may start in line, take any other out of it."""
+        job = self.config.jobs.get(run.job)
+        if run.state is RunState.QUEUED and job is not None and not self.is_gated(run):
+            self.ready.push(run, job)
+        else:
+            self.ready.remove(run.run_id)
+
+    def is_gated(self, run: Run) -> bool:
+        """Whether a queued run must not start yet: its jitter is not over, or its job is paused. Force opens both."""
+        if run.forced:
+            return False
+        if self.pauses.covers(run.job) is not None:
+            return True
+        return run.not_before is not None and run.run_id not in self.rung and run.not_before > self.now()
+
+    # ----------------------------------------------------------------- what follows
+
+    def work_off(self, at_most: int = 200) -> bool:
+        """Look at those whom the latest changes concern; True where more are left after `at_most` looks."""
+        looks = 0
+        while looks < at_most:
+            concerned = self._next_concerned()
+            if concerned is None:
+                return False
+            for run in concerned:
+                self.look(run)
+            looks += len(concerned) + 1
+        return bool(self._changed or self._freed or self._reopened)
+
+    def _next_concerned(self) -> list[Run] | None:
+        if self._reopened:
+            return self._reopen_dependants(self._reopened.popleft())
+        if self._changed:
+            run = self._changed.popleft()
+            return self.book.waiting_on(run.job, run.run_date)
+        if self._freed:
+            waiters = [run for run in self.book.open_for(self._freed.popleft()) if waits_for_overlap(run)]
+            return sorted(waiters, key=turn_key)
+        return None
+
+    def _reopen_dependants(self, upstream: Run) -> list[Run]:
+        """Open what only this upstream's word had skipped or put in line (DESIGN 8 rows 5 and 17)."""
+        opened = []
+        for day in self.dependent_days(upstream):
+            for run in self.book.runs_for(*day):
+                if reopened_by_rerun(run):
+                    patience = self.patience_of(self.config.jobs[run.job])
+                    opened.append(self.apply(run, ev.UpstreamReopened(patience)))
+        return opened
+
+    def look(self, run: Run) -> Run:
+        """Decide an undecided run anew from what surrounds it now."""
+        current = self.book.get(run.run_id)
+        job = self.config.jobs.get(run.job)
+        if current is None or job is None or current.state not in UNDECIDED_STATES:
+            return current or run
+        event = evaluate(current, job, self.facts(current, job))
+        return current if event is None else self.decided(current, event)
+
+    def decided(self, run: Run, event: ev.Event) -> Run:
+        """Apply an evaluation's answer; a new waiter may take an older one's place."""
+        after = self.apply(run, event)
+        if waits_for_overlap(after):
+            for other in self.overlap_waiters(after):
+                self.look_for_superseded(other)
+        return after
+
+    def look_for_superseded(self, waiter: Run) -> None:
+        """Ask a waiter again whether it still is the newest of its date."""
+        job = self.config.jobs[waiter.job]
+        event = evaluate(waiter, job, self.facts(waiter, job))
+        if isinstance(event, ev.Superseded):
+            self.apply(waiter, event)
+
+    # ----------------------------------------------------------------- facts
+
+    def facts(self, run: Run, job: Job, *, waived: bool = False) -> Facts:
+        """Gather what surrounds a run."""
+        busy = self.book.is_busy(run.job, run.run_id)
+        waiters = self.overlap_waiters(run) if busy else []
+        newest = max(waiters, key=turn_key, default=None)
+        over = run.wait_until is not None and (run.run_id in self.rung or self.now() >= run.wait_until)
+        return Facts(tuple(self.upstreams(run, job)), busy, newest, waived, over)
+
+    def upstreams(self, run: Run, job: Job) -> list[Upstream]:
+        """Return what is known about each dependency of a run."""
+        return [self.upstream(job, run.run_date, index) for index in range(len(job.depends_on))]
+
+    def upstream(self, job: Job, run_date: date, index: int) -> Upstream:
+        """Return what is known about one dependency of a job for a run date."""
+        dependency = job.depends_on[index]
+        wanted = self.config.calendar_for(job).shift(run_date, dependency.run_date)
+        other = self.config.jobs.get(dependency.job)
+        first = dependency.job == job.name and self.first_dates.get(job.name, run_date) >= run_date
+        return Upstream(
+            dependency,
+            wanted,
+            None if wanted is None else self.book.latest_for(dependency.job, wanted),
+            first,
+            None if other is None else other.inactive,
+        )
+
+    def upstream_days(self, run: Run) -> tuple[Day, ...]:
+        """Return the days whose runs decide this one."""
+        job = self.config.jobs.get(run.job)
+        if job is None or not job.depends_on:
+            return ()
+        shift = self.config.calendar_for(job).shift
+        days = ((dependency.job, shift(run.run_date, dependency.run_date)) for dependency in job.depends_on)
+        return tuple((name, day) for name, day in days if day is not None)
+
+    def dependent_days(self, upstream: Run) -> list[Day]:
+        """Return the days of other jobs that depend on this run."""
+        return self.days_depending_on(upstream.job, upstream.run_date)
+
+    def days_depending_on(self, upstream: str, run_date: date) -> list[Day]:
+        """Return the days that depend on a job's run date."""
+        days: dict[Day, None] = {}
+        for name in self.config.dependents(upstream):
+            job = self.config.jobs[name]
+            for edge in job.depends_on:
+                if edge.job == upstream:
+                    dates = self.config.calendar_for(job).unshift(run_date, edge.run_date)
+                    days.update(((name, day), None) for day in dates)
+        return list(days)
+
+    def neighbours(self, name: str, run_date: date) -> list[Day]:
+        """Return the days that decide a job's run date, and those of the dependency-only jobs it calls for."""
+        job = self.config.jobs.get(name)
+        if job is None:
+            return []
+        calendar = self.config.calendar_for(job)
+        shifted = ((edge.job, calendar.shift(run_date, edge.run_date)) for edge in job.depends_on)
+        upstream = [(other, day) for other, day in shifted if day is not None]
+        return upstream + self.days_depending_on(name, run_date)
+
+    def window_start(self, now: datetime) -> date:
+        """Return the oldest run date whose ended runs stay in memory."""
+        today = zone(self.config.settings.timezone).today(now)
+        jobs = self.config.jobs.values()
+        reach = reach_days(jobs, lambda job, day, n: self.config.calendar_for(job).shift(day, n), today)
+        return memory_start(today, self.config.settings.memory_days, reach)
+
+    def days_downstream(self, name: str, run_date: date) -> list[Day]:
+        """Return the days that depend on a job's run date, transitively; itself first."""
+        found: dict[Day, None] = {(name, run_date): None}
+        to_see = [(name, run_date)]
+        while to_see:
+            for day in self.days_depending_on(*to_see.pop()):
+                if day not in found and len(found) < MOST_DAYS:
+                    found[day] = None
+                    to_see.append(day)
+        return list(found)
+
+    def overlap_waiters(self, run: Run) -> list[Run]:
+        """Return the other fresh overlap-waiters of the run's job and date that a newer one may take the place of."""
+        job = self.config.jobs.get(run.job)
+        if job is None:
+            return []
+        return [
+            other
+            for other in self.book.open_for(run.job)
+            if other.run_date == run.run_date and other.run_id != run.run_id and may_be_superseded(other, job)
+        ]
+
+    # ----------------------------------------------------------------- new runs
+
+    def create(
+        self,
+        job: Job,
+        run_date: date,
+        trigger: Trigger,
+        scheduled_at: datetime,
+        *,
+        jitter_s: float = 0.0,
+        because: str | None = None,
+        depth: int = 0,
+    ) -> Run:
+        """Create a run, and the dependency-only runs that follow from it."""
+        now = self.now()
+        seq = self.book.next_seq(job.name, run_date)
+        run = Run(
+            run_id=make_run_id(job.name, run_date, seq),
+            job=job.name,
+            run_date=run_date,
+            seq=seq,
+            scheduled_at=scheduled_at,
+            trigger=trigger,
+            created_at=now,
+            updated_at=now,
+            config_version=self.version,
+            not_before=scheduled_at + timedelta(seconds=jitter_s) if jitter_s else None,
+            wait_until=self.patience_of(job),
+        )
+        self.first_dates[job.name] = min(run_date, self.first_dates.get(job.name, run_date))
+        detail: dict[str, object] = {"trigger": trigger.value, "scheduled_at": scheduled_at.isoformat()}
+        if because is not None:
+            detail = {"trigger": trigger.value, "because": because}
+        self._take(run, Decision(run, lines=(self.line("created", run, detail=detail),)))
+        self._changed.append(run)
+        self._spawn_dependants(run, depth)
+        return self.look(run)
+
+    def _spawn_dependants(self, upstream: Run, depth: int) -> None:
+        """Create the runs of dependency-only jobs that this new run calls for (spec 4.5)."""
+        if depth > len(self.config.jobs):
+            return
+        for name, day in self.dependent_days(upstream):
+            job = self.config.jobs[name]
+            if job.dependency_only and job.enabled and name != upstream.job and not self.book.dependency_run(name, day):
+                because = upstream.run_id
+                self.create(job, day, Trigger.DEPENDENCY, upstream.scheduled_at, because=because, depth=depth + 1)
+
+    def patience_of(self, job: Job) -> datetime | None:
+        """Return the instant at which a run created or reopened now has waited long enough."""
+        return None if job.max_wait_s is None else self.now() + timedelta(seconds=job.max_wait_s)
+
+    def patience_from(self, run: Run, job: Job) -> datetime | None:
+        """Return when an open run has waited long enough under a new definition, counted from its creation."""
+        return None if job.max_wait_s is None else run.created_at + timedelta(seconds=job.max_wait_s)
+
+    # ----------------------------------------------------------------- the logbook
+
+    def line(self, action: str, run: Run | None = None, *, actor: str = "scheduler", **more: object) -> LogbookLine:
+        """Return a logbook line about a run, or about the scheduler as a whole."""
+        detail = more.pop("detail", more)
+        assert isinstance(detail, dict)
+        return LogbookLine(
+            at=self.now(),
+            actor=actor,
+            action=action,
+            run_id=run.run_id if run else None,
+            job=run.job if run else None,
+            detail=detail,
+        )
+
+    # ----------------------------------------------------------------- attempts
+
+    def grant(
+        self, orders: Orders, new_key: Callable[[], str], chance: Callable[[], float], at_most: int
+    ) -> list[Order]:
+        """Let up to `at_most` queued runs start: their slots are taken and their attempts' rows written."""
+        patience = self.config.settings.pool_patience_s
+        now = self.now()
+        granted = []
+        for run_id in self.ready.take_startable(self.admission, now, patience, at_most):
+            run = self.book.get(run_id)
+            assert run is not None, f"{run_id} stands in line and is not in the book"
+            job = self.config.jobs[run.job]
+            order = orders.order(run, job, run.attempt + 1, new_key(), now)
+            self.apply(run, ev.SlotGranted(order.attempt))
+            if order.error is not None:
+                self.end_attempt(run_id, order.attempt.attempt, AttemptResult(start_error=order.error), chance())
+            granted.append(order)
+        return granted
+
+    def end_attempt(self, run_id: str, number: int, result: AttemptResult, chance: float) -> Run | None:
+        """Close a running attempt and decide what follows; news of any other attempt is old and changes nothing."""
+        run, attempt = self.book.get(run_id), self.latest_attempt(run_id)
+        if run is None or attempt is None or run.state is not RunState.RUNNING or attempt.attempt != number:
+            return None
+        job = self.live_job(run.job)
+        row = ended(attempt, result, self.config.jobs.get(run.job), self.now())
+        return self.apply(run, after_attempt(run, row, job, self.now(), chance))
+
+    def note_handle(self, run: Run, attempt: Attempt, pid: int | None, remark: str) -> None:
+        """Write down who guards a running attempt, and what an operator should know of it."""
+        row = replace(attempt, pid=pid if pid is not None else attempt.pid)
+        if remark != run.reason:
+            self.apply(run, ev.GuardChanged(remark, row))
+        elif row != attempt:
+            self.keep_attempt(row)
+            self.tray.add_attempt(row)
+
+    def live_job(self, name: str) -> Job | None:
+        """Return the job if it is configured and enabled: only then is anything of it tried again."""
+        job = self.config.jobs.get(name)
+        return job if job is not None and job.enabled else None
+
+    def wake(self, run_id: str) -> None:
+        """A run's timer has rung: its retry is due, its jitter or its patience is over."""
+        run = self.book.get(run_id)
+        job = self.config.jobs.get(run.job) if run else None
+        if run is None or job is None:
+            return
+        self.rung.add(run_id)
+        if run.state is RunState.RETRY_WAIT:
+            busy = self.book.is_busy(run.job, run_id)
+            self.apply(run, meet_overlap_again(job, busy=busy))
+        elif run.state is RunState.QUEUED:
+            self.line_up(run)
+        else:
+            self.look(run)
+
+    def set_kill(self, run: Run, by: str) -> Run:
+        """Write down that an operator wants the running attempt ended."""
+        attempt = self.latest_attempt(run.run_id)
+        assert attempt is not None, f"{run.run_id} is running and has no attempt"
+        return self.apply(run, ev.KillAsked(by, replace(attempt, kill_by=by)))
+
+
+def _voice(run: Run) -> tuple[object, ...]:
+    """Return what a run's dependants hear of it: nothing but "not yet" until it is blocked or final."""
+    if run.is_final:
+        return (run.state, run.cause)
+    return (run.state, run.reason) if run.state is RunState.BLOCKED else ()

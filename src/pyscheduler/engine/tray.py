@@ -1,0 +1,73 @@
+"""What has been decided and is not yet on disk: one tray, carried to the store in one trip.
+
+Everything decided since the last trip travels together and in order, whoever decided it: a decision may rest on any
+earlier one, so none may reach the disk before them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyscheduler.model.batch import Batch
+from pyscheduler.model.config_record import ConfigRecord
+from pyscheduler.model.effect import Effect
+from pyscheduler.model.run import Attempt, LogbookLine, Run
+from pyscheduler.rules.lifecycle import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One tray's content on its way: what to save, and what to show and do once it is saved."""
+
+    batch: Batch
+    runs: tuple[Run, ...]
+    attempts: tuple[Attempt, ...]
+    effects: tuple[Effect, ...]
+
+
+@dataclass(slots=True)
+class Tray:
+    """Collects decisions until `take`."""
+
+    runs: dict[str, Run] = field(default_factory=dict)
+    attempts: dict[tuple[str, int], Attempt] = field(default_factory=dict)
+    lines: list[LogbookLine] = field(default_factory=list)
+    engine: dict[str, str | None] = field(default_factory=dict)
+    configs: list[ConfigRecord] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+
+    def add(self, decision: Decision) -> None:
+        """Take one decision."""
+        self.runs[decision.run.run_id] = decision.run
+        if decision.attempt is not None:
+            self.add_attempt(decision.attempt)
+        self.lines.extend(decision.lines)
+        self.effects.extend(decision.effects)
+
+    def add_attempt(self, attempt: Attempt) -> None:
+        """Take an attempt's row as it is now."""
+        self.attempts[(attempt.run_id, attempt.attempt)] = attempt
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to carry."""
+        return not (self.runs or self.attempts or self.lines or self.engine or self.configs or self.deleted)
+
+    def take(self) -> Load:
+        """Empty the tray and return what was on it."""
+        load = Load(
+            Batch(
+                runs=tuple(self.runs.values()),
+                attempts=tuple(self.attempts.values()),
+                lines=tuple(self.lines),
+                engine=self.engine,
+                configs=tuple(self.configs),
+                deleted_runs=tuple(self.deleted),
+            ),
+            tuple(self.runs.values()),
+            tuple(self.attempts.values()),
+            tuple(self.effects),
+        )
+        self.__init__()  # type: ignore[misc]
+        return load

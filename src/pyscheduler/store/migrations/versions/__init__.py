@@ -1,0 +1,1 @@
+"""The schema's history, one revision a file. A released one is never edited: write the next."""

@@ -1,0 +1,144 @@
+"""Every question the store answers, as methods: the half of `Store` that changes nothing.
+
+May be called from any thread; each is one short snapshot, or several for what is long (`readers.py`). Every call
+blocks: an event loop asks from a helper thread. All of them raise StoreError: StoreDamaged where a page is broken,
+StoreUnavailable where the file is out of reach, the store is closed, or a snapshot took longer than it may.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import date, datetime
+from typing import TypeVar
+
+from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
+from pyscheduler.model.run import Attempt, LogbookLine, Run, RunState
+from pyscheduler.store import catalogue, details, logbook, pruning, queries, recall
+from pyscheduler.store.questions import LatestRow, LineQuery, Page, PrunableRun, RunQuery
+from pyscheduler.store.readers import Snapshot
+
+T = TypeVar("T")
+
+
+class Reads(ABC):
+    """The questions; `Store` supplies the snapshots."""
+
+    @abstractmethod
+    def _read(self, work: Callable[[Snapshot], T], /) -> T: ...
+
+    # ----------------------------------------------------------------------- reads for an engine's start
+
+    def open_runs(self) -> list[Run]:
+        """Return every run that has not ended, oldest `scheduled_at` first."""
+        return recall.open_runs(self._read)
+
+    def latest_attempts(self, run_ids: Iterable[str]) -> dict[str, Attempt]:
+        """Return the latest attempt of each of these runs that has one."""
+        return recall.latest_attempts(self._read, run_ids)
+
+    def final_runs_since(self, day: date, limit: int) -> Iterator[Run]:
+        """Yield up to `limit` ended runs with `run_date` of `day` or later, newest date first, then newest first."""
+        return recall.final_runs_since(self._read, day, limit)
+
+    def attempts_of(self, run_ids: Iterable[str]) -> dict[str, list[Attempt]]:
+        """Return all attempts, first to last, of each of these runs that has any."""
+        return recall.attempts_of(self._read, run_ids)
+
+    def memory_window(self, since: date, limit: int) -> tuple[list[Run], date]:
+        """Return the newest ended runs of whole run dates, `limit` at most, and the first date that is complete."""
+        return recall.memory_window(self._read, since, limit)
+
+    def runs_of_days(self, days: Iterable[recall.Day]) -> tuple[list[Run], dict[recall.Day, int]]:
+        """Return all runs of these (job, run date)s, and the highest number of each that has any."""
+        return recall.runs_of_days(self._read, days)
+
+    def latest_index(self, since: date, jobs: Collection[str] | None = None) -> Iterator[LatestRow]:
+        """Yield the run that stands for each (job, run date of `since` or later). DESIGN 8 row 2."""
+        return catalogue.latest_index(self._read, since, jobs)
+
+    def max_seqs(self, since: date) -> dict[tuple[str, date], int]:
+        """Return the highest number taken for each (job, run date of `since` or later)."""
+        return catalogue.max_seqs(self._read, since)
+
+    def max_seq(self, job: str, run_date: date) -> int:
+        """Return the highest number taken, 0 where there is none."""
+        return self._read(lambda snapshot: catalogue.max_seq(snapshot, job, run_date))
+
+    def firings_with_runs(self, job: str, since: datetime, until: datetime) -> set[datetime]:
+        """Return the due instants in (since, until] that have a schedule, catch-up or backfill run."""
+        return self._read(lambda snapshot: catalogue.firings_with_runs(snapshot, job, since, until))
+
+    def has_runs(self, job: str) -> bool:
+        """Whether the job has any run at all."""
+        return self._read(lambda snapshot: catalogue.has_runs(snapshot, job))
+
+    def jobs_with_runs(self) -> set[str]:
+        """Return the name of every job that has a run."""
+        return catalogue.jobs_with_runs(self._read)
+
+    def first_dates(self, jobs: Collection[str]) -> dict[str, date]:
+        """Return the earliest run date of each of these jobs that has runs."""
+        return self._read(lambda snapshot: catalogue.first_dates(snapshot, jobs))
+
+    def engine_values(self) -> dict[str, str]:
+        """Return every engine value: `last_tick` and its like."""
+        return self._read(catalogue.engine_values)
+
+    def final_runs_before(self, day: date, limit: int, keep: Collection[str] = ()) -> list[PrunableRun]:
+        """Return up to `limit` ended runs with an earlier run date, oldest date first, but for those to keep."""
+        return self._read(lambda snapshot: pruning.final_runs_before(snapshot, day, limit, keep))
+
+    def log_paths_between(self, since: date, until: date) -> Iterator[str]:
+        """Yield the log files of ended runs with `run_date` from `since` on and before `until`."""
+        return pruning.log_paths_between(self._read, since, until)
+
+    def keys_of_runs(self, run_ids: Iterable[str]) -> dict[str, bool]:
+        """Return the key of every attempt of these runs, with whether it and its run have ended: its files may go."""
+        return pruning.keys_of_runs(self._read, run_ids)
+
+    # ----------------------------------------------------------------------- reads for people
+
+    def get_run(self, run_id: str) -> Run | None:
+        """Return the run, or None."""
+        return self._read(lambda snapshot: details.get_run(snapshot, run_id))
+
+    def runs(self, query: RunQuery) -> Page[Run]:
+        """Return one page of runs. Raises BadRequest for a cursor that is none of ours."""
+        return self._read(lambda snapshot: queries.list_runs(snapshot, query))
+
+    def attempts(self, run_id: str) -> list[Attempt]:
+        """Return the run's attempts, first to last."""
+        return self._read(lambda snapshot: details.attempts(snapshot, run_id))
+
+    def lines(self, query: LineQuery) -> Page[LogbookLine]:
+        """Return one page of the logbook. Raises BadRequest for a cursor that is none of ours."""
+        return self._read(lambda snapshot: logbook.list_lines(snapshot, query))
+
+    def counts_by_state(self, run_date: date) -> dict[RunState, int]:
+        """Return how many runs of the date are in each state that occurs."""
+        return self._read(lambda snapshot: details.counts_by_state(snapshot, run_date))
+
+    def recent_durations(self, job: str, limit: int = 10) -> tuple[float, ...]:
+        """Return the seconds that the job's latest succeeded attempts took, newest run first."""
+        return self._read(lambda snapshot: details.recent_durations(snapshot, job, limit))
+
+    def recent_durations_for(self, jobs: Iterable[str], limit: int = 10) -> dict[str, tuple[float, ...]]:
+        """Return `recent_durations` of each job that has any."""
+        return details.recent_durations_for(self._read, jobs, limit)
+
+    def existing_run_ids(self, beginning: str, limit: int = 100) -> tuple[str, ...]:
+        """Return up to `limit` run ids that begin so, in text order."""
+        return self._read(lambda snapshot: details.existing_run_ids(snapshot, beginning, limit))
+
+    def latest_config(self) -> ConfigRecord | None:
+        """Return the newest configuration, or None before the first."""
+        return self._read(details.latest_config)
+
+    def config(self, version: int) -> ConfigRecord | None:
+        """Return one configuration, or None."""
+        return self._read(lambda snapshot: details.config(snapshot, version))
+
+    def config_versions(self, limit: int = 100, before: int | None = None) -> list[ConfigVersion]:
+        """Return configurations without their text, newest first, of versions below `before`."""
+        return self._read(lambda snapshot: details.config_versions(snapshot, limit, before))

@@ -1,0 +1,244 @@
+"""The tables, and the format they give the file. Spec: jobs.md 8.1, claims.md C4, DESIGN 6 and 7.
+
+The file is a SQLite database in WAL mode whose `application_id` is APPLICATION_ID. It is valid if and only if
+`alembic_version` names a revision this release knows and `PRAGMA integrity_check` finds nothing. A crash at any
+instant leaves what the last COMMIT left: SQLite's log (`-wal`) is replayed by whoever opens the file next, so a copy
+of the file without its log is *not* a copy of the store; `backup.py` makes one.
+
+How values are written:
+
+- an instant (`…_at`, `not_before`, `wait_until`, `lease_until`): whole microseconds since 1970 UTC, any year 1 to 9999;
+- a date (`run_date`): `YYYY-MM-DD`, so text order is time order;
+- a word (`state`, `trigger`, `outcome` …): the enum's word; `''` where there is none and null is not said otherwise;
+- `detail`, `sources`, `files`: JSON;
+- text is UTF-8; a lone surrogate, which UTF-8 cannot hold, is written as `?`.
+
+What must always hold: a run's id is made of its job, date and number (a CHECK, so the primary key is also the UNIQUE
+(job, run_date, seq) of DESIGN 7, without a second index); one run per (job, due instant) among the triggers that a
+schedule makes; `token`, `owner_inc`, `offered_at` and `inc_id` belong to claims (DESIGN 6) and are never touched by a
+batch. Rows of other tables that name a run go when it goes; there are no foreign keys, because `write.py` is the only
+writer and each would cost a look-up a row.
+
+Indexes are there for the reads of `queries.py` and `recall.py`, and each says which. Runs that are still open change
+often and are few; those that have ended hardly ever change and are many: so the wide indexes are partial, and a run
+enters them once, at its end.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    text,
+)
+
+from pyscheduler.model.run import FINAL_STATES, Trigger
+
+APPLICATION_ID: Final = 0x50795363
+"""`PySc`: what the file header carries, so that no other program's database is taken for a store."""
+REVISIONS: Final = ("0001",)
+"""Every revision in `migrations/versions`, oldest first."""
+REVISION: Final = REVISIONS[-1]
+"""The revision which these tables are."""
+
+DUE_TRIGGERS: Final = (Trigger.BACKFILL, Trigger.CATCH_UP, Trigger.SCHEDULE)
+"""The triggers that share one run per due instant. Spec: jobs.md 3.5."""
+
+
+def _words(words: tuple[str, ...]) -> str:
+    return ", ".join(f"'{word}'" for word in words)
+
+
+IS_FINAL: Final = f"state IN ({_words(tuple(sorted(FINAL_STATES)))})"
+IS_OPEN: Final = f"state NOT IN ({_words(tuple(sorted(FINAL_STATES)))})"
+IS_DUE: Final = f'"trigger" IN ({_words(DUE_TRIGGERS)})'
+BY_A_PERSON: Final = "actor <> 'scheduler'"
+"""A query must repeat these words exactly, or SQLite does not use the index made with them."""
+
+metadata: Final = MetaData()
+
+BIG: Final = BigInteger().with_variant(Integer, "sqlite")
+"""An integer of 64 bits on every database; SQLite numbers rows by themselves only under the name INTEGER."""
+
+runs: Final = Table(
+    "runs",
+    metadata,
+    Column("run_id", String, primary_key=True),
+    Column("scheduled_at", BIG, nullable=False),
+    Column("state", String, nullable=False),
+    Column("trigger", String, nullable=False),
+    Column("job", String, nullable=False),
+    Column("run_date", String(10), nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("created_at", BIG, nullable=False),
+    Column("updated_at", BIG, nullable=False),
+    Column("reason", String, nullable=False),
+    Column("cause", String, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("attempt_base", Integer, nullable=False),
+    Column("reruns", Integer, nullable=False),
+    Column("config_version", Integer, nullable=False),
+    Column("forced", Integer, nullable=False),
+    Column("held_from", String),
+    Column("not_before", BIG),
+    Column("queued_at", BIG),
+    Column("wait_until", BIG),
+    Column("token", BIG, nullable=False, server_default=text("0")),
+    Column("owner_inc", String),
+    Column("offered_at", BIG),
+    CheckConstraint("run_id = job || '.' || run_date || '.' || CAST(seq AS TEXT)", name="run_id_is_made_of_its_parts"),
+)
+
+
+def _partial(name: str, *columns: object, where: str, unique: bool = False) -> Index:
+    return Index(name, *columns, unique=unique, sqlite_where=text(where), postgresql_where=text(where))  # type: ignore[arg-type]
+
+
+_newest_first: Final = runs.c.scheduled_at.desc()
+
+# numbering, "has it any runs", the run that stands for a (job, date), the runs of a job's date
+Index("runs_of_date", runs.c.job, runs.c.run_date, runs.c.scheduled_at, runs.c.seq)
+# P2, and which firings have a run
+_partial("runs_due_once", runs.c.job, runs.c.scheduled_at, where=IS_DUE, unique=True)
+# what a start reads back, and the open part of every list; all that a list filters by stands in it
+_partial("runs_open", _newest_first, runs.c.run_id, runs.c.state, runs.c.trigger, where=IS_OPEN)
+# lists of ended runs: nothing chosen but state and trigger; one job or some; one run date (and pruning)
+_partial("runs_ended", runs.c.state, runs.c.trigger, _newest_first, runs.c.run_id, where=IS_FINAL)
+_partial("runs_ended_of_job", runs.c.job, runs.c.state, runs.c.trigger, _newest_first, runs.c.run_id, where=IS_FINAL)
+_partial(
+    "runs_ended_of_date", runs.c.run_date, runs.c.state, runs.c.trigger, _newest_first, runs.c.run_id, where=IS_FINAL
+)
+
+attempts: Final = Table(
+    "attempts",
+    metadata,
+    Column("run_id", String, primary_key=True),
+    Column("attempt", Integer, primary_key=True),
+    Column("key", String, nullable=False),
+    Column("started_at", BIG, nullable=False),
+    Column("config_version", Integer, nullable=False),
+    Column("boot_id", String, nullable=False),
+    Column("pid", Integer),
+    Column("ended_at", BIG),
+    Column("exit_code", Integer),
+    Column("signal", Integer),
+    Column("outcome", String),
+    Column("reason", String, nullable=False),
+    Column("stdout_path", String, nullable=False),
+    Column("stderr_path", String, nullable=False),
+    Column("status_path", String, nullable=False),
+    Column("kill_by", String),
+    Column("cpu_s", Float),
+    Column("max_rss_bytes", BIG),
+    Column("note", String, nullable=False),
+    Column("token", BIG, nullable=False, server_default=text("0")),
+    Column("inc_id", String),
+)
+
+events: Final = Table(
+    "events",
+    metadata,
+    Column("id", BIG, primary_key=True, autoincrement=True),
+    Column("at", BIG, nullable=False),
+    Column("actor", String, nullable=False),
+    Column("action", String, nullable=False),
+    Column("run_id", String),
+    Column("job", String),
+    Column("detail", String, nullable=False),
+    sqlite_autoincrement=True,
+)
+# one run's lines; the logbook by action (a list without one merges them); the same within a job; what people did
+Index("events_of_run", events.c.run_id)
+Index("events_of_action", events.c.action, events.c.at)
+Index("events_of_job", events.c.job, events.c.action, events.c.at)
+_partial("events_of_person", events.c.actor, events.c.at, where=BY_A_PERSON)
+
+engine: Final = Table(
+    "engine",
+    metadata,
+    Column("key", String, primary_key=True),
+    Column("value", String, nullable=False),
+)
+
+configs: Final = Table(
+    "configs",
+    metadata,
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("loaded_at", BIG, nullable=False),
+    Column("digest", String, nullable=False),
+    Column("sources", String, nullable=False),
+)
+
+# --------------------------------------- tables that later parts of the product write (jobs.md 15, DESIGN 6)
+
+alerts: Final = Table(
+    "alerts",
+    metadata,
+    Column("alert_id", String, primary_key=True),
+    Column("kind", String, nullable=False),
+    Column("run_id", String),
+    Column("job", String),
+    Column("run_date", String(10)),
+    Column("attempt", Integer),
+    Column("criticality", String, nullable=False),
+    Column("raised_at", BIG, nullable=False),
+    Column("message", String, nullable=False),
+    Column("detail", String, nullable=False),
+)
+Index("alerts_of_run", alerts.c.run_id)
+Index("alerts_by_time", alerts.c.raised_at)
+
+deliveries: Final = Table(
+    "deliveries",
+    metadata,
+    Column("delivery_id", String, primary_key=True),
+    Column("alert_id", String, nullable=False),
+    Column("notifier", String, nullable=False),
+    Column("status", String, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("last_error", String),
+    Column("updated_at", BIG, nullable=False),
+)
+Index("deliveries_of_alert", deliveries.c.alert_id)
+Index("deliveries_by_status", deliveries.c.status)
+
+run_files: Final = Table(
+    "run_files",
+    metadata,
+    Column("run_id", String, primary_key=True),
+    Column("files", String, nullable=False),
+)
+
+leases: Final = Table(
+    "leases",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("kind", String, nullable=False),
+    Column("epoch", BIG, nullable=False, server_default=text("0")),
+    Column("holder_inc", String),
+    Column("hb_seq", BIG, nullable=False, server_default=text("0")),
+    Column("started_at", BIG),
+    Column("renewed_at", BIG),
+    Column("lease_until", BIG),
+    Column("released", Integer, nullable=False, server_default=text("0")),
+    Column("state_dir", String),
+    Column("host_id", String),
+    Column("boot_id", String),
+    Column("pid_ns", String),
+    Column("pid", Integer),
+    Column("start_ticks", BIG),
+    Column("stopping", Integer, nullable=False, server_default=text("0")),
+    Column("fenced_at", BIG),
+    Column("fenced_by", String),
+    Column("fence_reason", String),
+)
+"""One row a node (`kind` node, `name` its incarnation) and one named `authority`: claims.md's two tables in one."""

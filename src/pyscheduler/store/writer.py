@@ -1,0 +1,157 @@
+"""StoreWriter: many waiters, one trip to the disk at a time (group commit). Spec: jobs.md 8.2, DESIGN 3.
+
+One long-lived thread commits. A save that finds it idle wakes it at the end of the loop's present turn, so saves posted
+together travel together; everything that arrives while a commit is under way is merged into the next. What a caller may
+rely on:
+
+- `save` returns when its batch is on disk, and not before; an idle writer commits at once;
+- batches never overtake each other, and waiters are woken in the order in which they called `save`, within a group and
+  across groups: the effects that follow are performed in the order of the decisions;
+- a group is all or nothing; when it fails, it and everything after it fails with the same error, because a later
+  decision may rest on one that was lost;
+- a waiter that is cancelled does not take its batch back: it is saved all the same.
+
+The writer belongs to the loop that `start` was called on; only the list of pending batches is shared with the thread,
+under a lock that is held for an instant. `docs/concepts/group-commit.md` tells it with a program to run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from asyncio import AbstractEventLoop, Future
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from pyscheduler.errors import StoreUnavailable
+from pyscheduler.model.batch import Batch, merged
+from pyscheduler.store.store import Store
+
+TIDY_AFTER_S: Final = 1.0
+"""How long the writer is idle before it empties the log into the file."""
+LOOK_EVERY_S: Final = 30.0
+"""How often an idle writer looks whether the files are still there."""
+
+_Waiter = tuple[Batch, "Future[None]"]
+
+
+class StoreWriter:
+    """Saves batches in groups. `commits` counts trips to the disk; `failed` is the error that stopped it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._loop: AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._calls: SimpleQueue[bool] = SimpleQueue()  # True: there is work; False: end
+        self._mutex = threading.Lock()
+        self._pending: list[_Waiter] = []
+        self._awake = False
+        self._unsettled = 0
+        self._closing = False
+        self.commits = 0
+        self.failed: BaseException | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether every batch given so far has been answered."""
+        return self._unsettled == 0
+
+    def start(self) -> None:
+        """Begin, on the running loop. RuntimeError outside one or when already started."""
+        if self._thread is not None:
+            raise RuntimeError("this writer was started before: make a new one")
+        self._loop = asyncio.get_running_loop()
+        # daemon: a program that never closes the writer must still be able to end
+        self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
+        self._thread.start()
+
+    async def save(self, batch: Batch) -> None:
+        """Return when the batch is on disk. Raises the error that stopped the writer, StoreUnavailable when closed."""
+        if self.failed is not None:
+            raise self.failed
+        if self._loop is None or self._closing:
+            raise StoreUnavailable("the store's writer is not running", where=str(self._store.state_dir))
+        future: Future[None] = self._loop.create_future()
+        self._unsettled += 1
+        with self._mutex:
+            self._pending.append((batch, future))
+            wake, self._awake = not self._awake, True
+        if wake:
+            self._loop.call_soon(self._calls.put, True)
+        await future
+
+    async def close(self) -> None:
+        """Save what is pending, then end the thread. Harmless when closed or never started."""
+        thread = self._thread
+        if thread is None or self._loop is None:
+            return
+        if not self._closing:
+            self._closing = True
+            self._loop.call_soon(self._calls.put, False)
+        while thread.is_alive():
+            await asyncio.to_thread(thread.join)
+
+    # ----------------------------------------------------------------------- on the thread
+
+    def _serve(self) -> None:
+        tidy_in: float = TIDY_AFTER_S
+        while True:
+            try:
+                more = self._calls.get(timeout=tidy_in)
+            except Empty:
+                self._tidy()
+                tidy_in = LOOK_EVERY_S
+                continue
+            self._commit_all()
+            if not more:
+                return
+            tidy_in = TIDY_AFTER_S
+
+    def _commit_all(self) -> None:
+        while group := self._take():
+            error = self.failed or self._commit(group)
+            try:
+                self._settle_later(group, error)
+            except RuntimeError:  # the loop was closed with saves under way: nobody is left to be told
+                return
+
+    def _take(self) -> list[_Waiter]:
+        """Return all that is pending; an empty list means that the thread is now known to sleep."""
+        with self._mutex:
+            group, self._pending = self._pending, []
+            if not group:
+                self._awake = False
+            return group
+
+    def _commit(self, group: list[_Waiter]) -> BaseException | None:
+        try:
+            self._store.apply(group[0][0] if len(group) == 1 else merged(batch for batch, _ in group))
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the waiters have to hear it
+            self.failed = error
+            return error
+        self.commits += 1
+        return None
+
+    def _tidy(self) -> None:
+        try:
+            if self.failed is None:
+                self._store.tidy()
+        except BaseException as error:  # noqa: BLE001 - said to whoever saves next
+            self.failed = error
+
+    def _settle_later(self, group: list[_Waiter], error: BaseException | None) -> None:
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._settle, group, error)
+
+    # ----------------------------------------------------------------------- on the loop again
+
+    def _settle(self, group: list[_Waiter], error: BaseException | None) -> None:
+        """Wake the waiters in their order; one that was cancelled meanwhile is passed over."""
+        self._unsettled -= len(group)
+        for _, future in group:
+            if future.done():
+                continue
+            if error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(error)

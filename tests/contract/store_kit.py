@@ -1,0 +1,82 @@
+"""What the store's tests share: the stores to try, and short ways to runs, attempts and lines.
+
+`STORES` is where PostgreSQL joins later: every test of the contract takes an `OpenAgain` and knows no more than that it
+can open the same store again.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from pyscheduler.model.ids import make_run_id
+from pyscheduler.model.run import Attempt, LogbookLine, Outcome, Run, RunState, Trigger
+from pyscheduler.store import Store
+
+NOON: Final = datetime(2027, 5, 20, 12, tzinfo=UTC)
+DAY: Final = date(2027, 5, 20)
+
+STORES: Final = tuple(
+    name for name, module in (("pysqlite3", "pysqlite3"), ("stdlib", "sqlite3")) if importlib.util.find_spec(module)
+)
+
+
+@dataclass
+class OpenAgain:
+    """Opens the store of one folder, any number of times after each other, and closes what is left open."""
+
+    state_dir: Path
+    opened: list[Store] = field(default_factory=list)
+
+    def __call__(self) -> Store:
+        store = Store.open(self.state_dir, sync=False)
+        self.opened.append(store)
+        return store
+
+    def close(self) -> None:
+        for store in self.opened:
+            store.close()
+
+
+@contextmanager
+def opener(state_dir: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAgain]:
+    """Give the opener for one kind of store."""
+    monkeypatch.setenv("PYSCHED_SQLITE", name)
+    again = OpenAgain(state_dir)
+    yield again
+    again.close()
+
+
+def a_run(job: str = "nightly", seq: int = 1, *, day: date = DAY, **fields: Any) -> Run:
+    """Return a run with what a test does not care about filled in; its instant follows from its number."""
+    defaults: dict[str, Any] = {
+        "scheduled_at": NOON + timedelta(minutes=seq),
+        "trigger": Trigger.SCHEDULE,
+        "created_at": NOON,
+        "updated_at": NOON,
+        "state": RunState.QUEUED,
+    }
+    return Run(run_id=make_run_id(job, day, seq), job=job, run_date=day, seq=seq, **(defaults | fields))
+
+
+def an_attempt(run: Run, number: int = 1, *, took_s: float | None = None, **fields: Any) -> Attempt:
+    """Return an attempt of the run; with `took_s` one that has succeeded."""
+    ended: dict[str, Any] = {}
+    if took_s is not None:
+        ended = {"ended_at": NOON + timedelta(seconds=took_s), "outcome": Outcome.SUCCEEDED, "exit_code": 0}
+    return Attempt(run_id=run.run_id, attempt=number, key=f"{number:032x}", started_at=NOON, **(ended | fields))
+
+
+def a_line(run: Run | None = None, action: str = "created", **fields: Any) -> LogbookLine:
+    """Return a logbook line about the run, or about the scheduler."""
+    about: dict[str, Any] = {"at": NOON, "actor": "scheduler", "action": action}
+    if run is not None:
+        about |= {"run_id": run.run_id, "job": run.job}
+    return LogbookLine(**(about | fields))
