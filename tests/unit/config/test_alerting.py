@@ -6,9 +6,9 @@ from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
-from tests.unit.config.conftest import Build, Load
 
 from pyscheduler.config.alerting import can_match
+from tests.unit.config.conftest import Build, Load
 
 SILENT = "not active yet"
 

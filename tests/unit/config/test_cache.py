@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.config.conftest import TODAY
 
 from pyscheduler.config import Config, ConfigError, cache, load, load_cached
+from tests.unit.config.conftest import TODAY
 
 Write = Callable[..., Path]
 TEXT = "include: ['sub/*.yaml']\njobs: {a: {command: 'x ${S}', schedule: '@daily'}}\n"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
-from tests.unit.config.conftest import Load
 
 from pyscheduler.config import config_diff, diff, firing_diff
 from pyscheduler.config.diff import ConfigDiff
+from tests.unit.config.conftest import Load
 
 SINCE, UNTIL = datetime(2027, 5, 3, tzinfo=UTC), datetime(2027, 5, 10, tzinfo=UTC)
 HEAD = "scheduler: {timezone: Europe/Berlin}\ncalendars: {bank: {holidays: [%s]}}\njobs:\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.config.conftest import Build, Load
 
 from pyscheduler.model.job import (
     CatchUp,
@@ -16,6 +15,7 @@ from pyscheduler.model.job import (
     RetryPolicy,
     SourceRef,
 )
+from tests.unit.config.conftest import Build, Load
 
 JOB = "jobs: {j: {command: x, schedule: manual%s}}\n"
 
@@ -112,6 +112,14 @@ def test_dependencies_may_be_names_or_mappings(load: Load) -> None:
 def test_a_list_command_is_kept_as_a_list(load: Load) -> None:
     job = load("jobs: {j: {command: [/bin/sh, -c, 'echo {job}'], schedule: manual}}").jobs["j"]
     assert job.command == ("/bin/sh", "-c", "echo {job}")
+
+
+def test_what_jobs_have_in_common_is_kept_once(load: Load) -> None:
+    """Ten thousand jobs that retry alike hold one policy."""
+    keys = "{command: x, schedule: '0 6 * * *', retries: {count: 3}, tags: [a], timeout: 1h}"
+    jobs = load(f"jobs: {{a: {keys}, b: {keys}}}\n").jobs
+    for name in ("retries", "schedules", "tags", "timeout_s"):
+        assert getattr(jobs["a"], name) is getattr(jobs["b"], name)
 
 
 # --------------------------------------------------------------------------- watchers

@@ -9,9 +9,9 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from tests.unit.config.conftest import TODAY, Build, Load
 
 from pyscheduler.config import ConfigError, build_config, load_config
+from tests.unit.config.conftest import TODAY, Build, Load
 
 ORDINARY = """
     scheduler: {timezone: Europe/Berlin, max_running: 8}

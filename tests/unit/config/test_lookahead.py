@@ -6,12 +6,12 @@ from datetime import date
 from typing import Any
 
 import pytest
-from tests.unit.config.conftest import TODAY, Build, Load
 
 from pyscheduler.config import Config, lookahead
 from pyscheduler.config.coming import Coming
 from pyscheduler.config.dates import Stretch
 from pyscheduler.config.lookahead import deferred_checks
+from tests.unit.config.conftest import TODAY, Build, Load
 
 HEAD = "calendars: {bank: {holidays: [2027-05-17]}}\n"
 

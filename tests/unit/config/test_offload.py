@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.config.conftest import TODAY
 
 from pyscheduler.config import ConfigError, load_config, load_in_process
+from tests.unit.config.conftest import TODAY
 
 Write = Callable[..., Path]
 ENV = {"PATH": os.environ["PATH"], "S": "s3cret-value", "E": "", "OTHER": "never asked for"}

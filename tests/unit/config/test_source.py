@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.unit.config.conftest import Build, Load
 
 from pyscheduler.config import source
 from pyscheduler.config.complaints import Complaints
@@ -15,6 +14,7 @@ from pyscheduler.config.compose import Budget
 from pyscheduler.config.source import Files, check_text, read_bytes
 from pyscheduler.config.tree import TreeError
 from pyscheduler.config.values import BadValue
+from tests.unit.config.conftest import Build, Load
 
 JOB = "jobs: {%s: {command: x, schedule: manual}}\n"
 
