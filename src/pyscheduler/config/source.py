@@ -1,4 +1,4 @@
-"""The only file access of configurations: reads the main file and all it includes. Spec: jobs.md 1.1.
+"""The only reader of configuration files: the main file and all it includes. Spec: jobs.md 1.1.
 
 A file is read once, in one piece, and only if it is a regular file of bearable size that nobody was writing meanwhile.
 Order is depth first: a file, then what it includes. A file reached twice is read once, so including in a circle is

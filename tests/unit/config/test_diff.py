@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +60,15 @@ def test_texts_are_compared_as_typed(load: Load) -> None:
     """A changed secret is no difference and prints nothing (FC-082)."""
     job = text(a="schedule: manual, env: {P: '${S}'}")
     assert not config_diff(load(job, env={"S": "old-secret"}), load(job, env={"S": "new-secret"}))
+
+
+def test_a_setting_shows_its_variables_and_not_their_values(load: Load) -> None:
+    old = load("scheduler: {heartbeat_url: 'https://example.org/${T}', log_dir: '/${T}/a'}\n", env={"T": "old-token"})
+    new = load("scheduler: {heartbeat_url: 'https://example.com/${T}', log_dir: '/b'}\n", env={"T": "new-token"})
+    assert config_diff(old, new).settings == {
+        "heartbeat_url": ("https://example.org/${T}", "https://example.com/${T}"),
+        "log_dir": ("/${T}/a", Path("/b")),
+    }
 
 
 # --------------------------------------------------------------------------- what will happen
