@@ -126,7 +126,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a key of 200 KB": (lambda: b"x" * 200_000 + b": y\n", "is the limit"),
     "directives": (lambda: b"%FOO bar\n" * 1_000_000, ""),
     "unknown jobs": (lambda: many_jobs(b"{command: x, depends_on: [nope%]}", 5_000), "unknown job"),
-    "unknown keys": (lambda: many_jobs(b"{comand%: x}"), "unknown key"),
+    "unknown keys": (lambda: many_jobs(b"{kommand%: x}"), "unknown key"),
     "unknown zones": (lambda: many_jobs(b"{command: x, timezone: Europe/B%}", 40_000), "is no time zone"),
     "impossible schedules": (lambda: many_jobs(b"{command: x, schedule: '% 0 31 4 *'}", 40_000), ""),
     "two jobs in a circle, thousands of times": (circles, "it waits for itself"),

@@ -18,8 +18,8 @@ def text(**jobs: str) -> str:
     [
         ({"a": "depends_on: [nope]"}, '4:32: job a: depends_on: unknown job "nope"'),
         (
-            {"a": "depends_on: [{job: nigthly}]", "nightly": "schedule: '@daily'"},
-            '4:32: job a: depends_on: unknown job "nigthly"; did you mean "nightly"?',
+            {"a": "depends_on: [{job: nightlyy}]", "nightly": "schedule: '@daily'"},
+            '4:32: job a: depends_on: unknown job "nightlyy"; did you mean "nightly"?',
         ),
         (
             {"a": "schedule: manual, calendar: bnak"},

@@ -38,7 +38,7 @@ async def test_it_returns_what_load_config_returns(write: Write) -> None:
 
 
 async def test_it_raises_what_load_config_raises(write: Write) -> None:
-    path = write("jobs: {a: {command: '${NOPE}', schedule: manual}, b: {comand: x}}\n")
+    path = write("jobs: {a: {command: '${NOPE}', schedule: manual}, b: {kommand: x}}\n")
     with pytest.raises(ConfigError) as there:
         await load_in_process(path, env=ENV, today=TODAY)
     with pytest.raises(ConfigError) as here:

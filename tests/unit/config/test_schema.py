@@ -75,7 +75,7 @@ def test_it_accepts_the_manual_s_whole_example() -> None:
     "wrong",
     [
         "job: {}",
-        "jobs: {a: {comand: x}}",
+        "jobs: {a: {kommand: x}}",
         "jobs: {'a.b': {command: x}}",
         "jobs: {a: {command: x, timeout: 90}}",
         "jobs: {a: {command: x, timeout: ''}}",

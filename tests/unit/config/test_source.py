@@ -177,7 +177,7 @@ def test_a_variable_may_stand_in_an_include(load: Load) -> None:
 def test_a_broken_file_is_skipped_and_all_others_are_still_checked(problems: Build) -> None:
     """One syntax error hides nothing elsewhere."""
     found = problems(
-        "include: [b.yaml, d.yaml]\njobs: {a: {comand: x}}\n",
+        "include: [b.yaml, d.yaml]\njobs: {a: {kommand: x}}\n",
         {"b.yaml": "jobs: {b: [}\n", "d.yaml": "jobs: {d: {timeout: 1}}\n"},
     )
     assert [line.split(" ")[1] for line in found] == [
