@@ -68,6 +68,7 @@ def test_a_multi_byte_character_may_lie_across_any_boundary() -> None:
 @pytest.mark.parametrize(
     ("data", "column"),
     [
+        (b"\xffx", 1),
         (b"x" * 65535 + b"\xc3" + b"x", 65536),
         (b"x" * 65536 + b"\xff", 65537),
         (b"x" * 65534 + b"\xe2\x82" + b"x", 65535),
@@ -203,6 +204,24 @@ def test_a_configuration_that_outgrows_its_bounds_is_not_read_on(write: Callable
     assert [file.shown for file in files.loaded] == ["c.yaml", "f0.yaml", "f1.yaml", "f2.yaml"]
     assert complaints.full
     assert "more than" in complaints.sorted(str)[0].message
+
+
+def test_a_key_that_stands_twice_is_said_at_its_place_and_hides_nothing(problems: Build) -> None:
+    found = problems("jobs:\n  a: {command: x, schedule: manual}\n  a: {command: y}\npols: {}\n")
+    assert found == [
+        'error c.yaml:3:3: the key "a" stands twice in one mapping, first in line 2; keep one of them',
+        'error c.yaml:4:1: unknown key "pols"; did you mean "pools"?',
+    ]
+
+
+def test_a_file_that_cannot_be_read_is_told_where_the_file_that_names_it_is(problems: Build, tmp_path: Path) -> None:
+    """Among the complaints: after those of the files before, and before those of the lines of its own."""
+    files = {"d.yaml": "include: [g.yaml, no.yaml]\njob: {}\n", "g.yaml": "#" * 200}
+    found = problems("include: [d.yaml, no.yaml]\njob: {}\n", files)
+    assert [line.split(" ")[1] for line in found] == ["c.yaml:1:19:", "c.yaml:2:1:", "d.yaml:1:19:", "d.yaml:2:1:"]
+    complaints = Complaints()
+    Files(complaints, str, Budget(size=150)).read_all(tmp_path / "c.yaml")
+    assert [Path(problem.file).name for problem in complaints.sorted(str)] == ["c.yaml", "g.yaml", "d.yaml"]
 
 
 def test_the_number_of_files_is_bounded(problems: Build, monkeypatch: pytest.MonkeyPatch) -> None:
