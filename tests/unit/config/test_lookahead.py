@@ -109,6 +109,25 @@ def test_what_will_come_gives_no_warning(problems: Build, jobs: dict[str, str]) 
     assert problems(text(**jobs)) == []
 
 
+@pytest.mark.parametrize(
+    ("day", "waits"), [("2027-05-03", False), ("2027-05-04", True), ("2028-05-03", True), ("2028-05-04", False)]
+)
+def test_a_year_from_tomorrow_is_looked_at(problems: Build, day: str, waits: bool) -> None:
+    """Today is not judged: its upstream may have run already."""
+    jobs = {"u": "schedule: '@weekly'", "j": f"schedule: {{once: '{day} 23:00'}}, depends_on: [u]"}
+    assert any(f"on run date {day} it would wait for ever" in line for line in problems(text(**jobs))) == waits
+
+
+def test_a_job_that_also_waits_for_its_own_past_gets_no_run_from_that(problems: Build) -> None:
+    jobs = {
+        "u": "schedule: '@weekly'",
+        "m": "depends_on: [u, {job: m, run_date: -7}]",
+        "j": "schedule: '@daily', depends_on: [m]",
+    }
+    found = problems(text(**jobs))
+    assert any('job j: depends_on: on run date 2027-05-04 it would wait for ever for "m"' in line for line in found)
+
+
 def test_a_join_of_a_daily_and_a_weekly_job_is_told_that_most_of_its_runs_never_start(problems: Build) -> None:
     """A dependency-only job gets a run from either, and each waits for both."""
     (found,) = problems(text(a="schedule: '@daily'", b="schedule: '@weekly'", j="depends_on: [a, b]"))
@@ -138,6 +157,15 @@ def test_a_weekend_that_falls_on_one_run_date_is_seen(problems: Build) -> None:
         text(u=f"schedule: {schedules}, calendar: bank, run_date: previous_business_day", a="depends_on: [u]")
     )
     assert "2 firings share the run date 2027-05-31" in found
+
+
+def test_a_disabled_dependant_does_not_count(problems: Build) -> None:
+    assert problems(text(u="schedule: '@hourly'", a="depends_on: [u], enabled: false")) == []
+
+
+def test_the_last_day_of_the_month_is_looked_at(problems: Build) -> None:
+    (found,) = problems(text(u="schedule: ['0 6 * * *', '0 7 3 6 *']", a="depends_on: [u]"))
+    assert "2 firings share the run date 2027-06-03" in found
 
 
 def test_only_a_month_is_looked_at(problems: Build) -> None:
