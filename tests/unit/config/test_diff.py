@@ -35,6 +35,21 @@ def test_nothing_changed_is_false(load: Load) -> None:
     assert not config_diff(old, new)
 
 
+@pytest.mark.parametrize(
+    "difference",
+    [
+        ConfigDiff(added=("a",)),
+        ConfigDiff(removed=("a",)),
+        ConfigDiff(changed={"a": ("cwd",)}),
+        ConfigDiff(settings={"name": ("a", "b")}),
+        ConfigDiff(pools={"p": (1, 2)}),
+        ConfigDiff(calendars=("c",)),
+    ],
+)
+def test_any_difference_is_true(difference: ConfigDiff) -> None:
+    assert difference
+
+
 def test_everything_written_is_compared(load: Load) -> None:
     old = load(
         "scheduler: {max_running: 4}\npools: {p: 1, q: 2}\ncalendars: {a: {}, b: {}}\n"
@@ -124,6 +139,12 @@ def test_an_upstream_that_did_not_change_is_looked_at_for_its_dependants(load: L
     found = lines(load, old, new)
     assert "moved: b 2027-05-04 06:00:00+02:00 -> 2027-05-03 06:00:00+02:00 for run date 2027-05-04" in found
     assert not any(line.startswith(("moved: a", "lost: a", "added: a")) for line in found)
+
+
+def test_a_whole_chain_moves_with_its_head(load: Load) -> None:
+    tail = {"b": "depends_on: [a]", "c": "depends_on: [b]", "d": "schedule: '0 9 * * mon', depends_on: [c]"}
+    found = lines(load, text(a="schedule: '0 6 * * mon'", **tail), text(a="schedule: '0 7 * * mon'", **tail))
+    assert [line.split(" ")[:2] for line in found] == [["moved:", "a"], ["moved:", "b"], ["moved:", "c"]]
 
 
 def test_disabling_a_job_loses_its_firings(load: Load) -> None:

@@ -138,13 +138,14 @@ def test_a_watcher_has_its_own_keys(load: Load) -> None:
 )
 def test_a_watcher_refuses_what_belongs_to_commands(problems: Build, key: str) -> None:
     found = problems(WATCHER % f", {key}", allow_inactive=True)
-    assert f"job w: {key.split(':')[0]}: belongs to a command job, and this is a file watcher; remove it" in found[-1]
+    what = f"job w: {key.split(':')[0]}: belongs to a command job, and this is a file watcher; remove it"
+    assert found[-1] == f"error c.yaml:2:67: {what}"
 
 
 @pytest.mark.parametrize("key", ["watch: /x", "min_age: 1s", "poll: 1s", "give_up_after: 1s"])
 def test_a_command_job_refuses_what_belongs_to_watchers(problems: Build, key: str) -> None:
     (found,) = problems(f"jobs: {{j: {{command: x, schedule: manual, {key}}}}}\n")
-    assert "belongs to a file watcher; add type: file_watcher, or remove it" in found
+    assert found.startswith(f"error c.yaml:1:42: job j: {key.split(':')[0]}: belongs to a file watcher; add type:")
 
 
 def test_defaults_of_the_other_kind_are_passed_over(load: Load) -> None:
