@@ -360,7 +360,12 @@ class Engine(Controls):
 
     async def load_days(self, days: Iterable[Day]) -> None:
         """Bring the runs of these days, and of all days they are decided by or decide, into memory."""
-        missing = self._incomplete(days)
+        old = [day for day in days if self.desk.may_lack(day)]
+        await self.load_exactly(self.desk.surroundings(old))
+
+    async def load_exactly(self, days: Iterable[Day]) -> None:
+        """Bring the runs of just these days into memory, those that are not in it yet."""
+        missing = list({day: None for day in days if not self.book.is_complete(*day)})
         if not missing:
             return
         runs, seqs = await asyncio.to_thread(self.store.runs_of_days, missing)
@@ -369,18 +374,6 @@ class Engine(Controls):
             self.book.raise_seq(job, run_date, seq)
         for day in missing:
             self.book.mark_complete(*day)
-
-    def _incomplete(self, days: Iterable[Day]) -> list[Day]:
-        """Return the days among these and their neighbours that are not in memory."""
-        found: dict[Day, None] = {}
-        to_see = [day for day in days if not self.book.is_complete(*day)]
-        while to_see:
-            name, run_date = to_see.pop()
-            if (name, run_date) in found or self.book.is_complete(name, run_date):
-                continue
-            found[(name, run_date)] = None
-            to_see.extend(self.desk.neighbours(name, run_date))
-        return list(found)
 
     async def instants_with_runs(self, job: str, since: datetime, until: datetime) -> set[datetime]:
         """Return the instants in (since, until] that have a run of the job's schedule, from the store."""

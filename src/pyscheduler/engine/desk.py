@@ -9,7 +9,7 @@ performs the effects.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Final
@@ -21,7 +21,7 @@ from pyscheduler.engine.pauses import Pauses
 from pyscheduler.engine.tray import Tray
 from pyscheduler.model import event as ev
 from pyscheduler.model.ids import make_run_id
-from pyscheduler.model.job import Job
+from pyscheduler.model.job import Job, Overlap
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import ACTIVE_STATES, UNDECIDED_STATES, Attempt, LogbookLine, Run, RunState, Trigger
 from pyscheduler.rules.admission import Admission, ReadyQueue
@@ -57,6 +57,7 @@ class Desk:
         self.pauses = Pauses()
         self.attempts: dict[str, list[Attempt]] = {}
         self.first_dates: dict[str, date] = {}
+        self.reach = 0
         self.rung: set[str] = set()
         """Runs whose timer has rung: their wait is over by the monotonic clock, whatever the wall clock says."""
         self.live_keys: set[str] = set()
@@ -131,6 +132,9 @@ class Desk:
         """Look at those whom the latest changes concern; True where more are left after `at_most` looks."""
         looks = 0
         while looks < at_most:
+            if self._freed:
+                looks += self._let_next_go(self._freed.popleft())
+                continue
             concerned = self._next_concerned()
             if concerned is None:
                 return False
@@ -145,10 +149,17 @@ class Desk:
         if self._changed:
             run = self._changed.popleft()
             return self.book.waiting_on(run.job, run.run_date)
-        if self._freed:
-            waiters = [run for run in self.book.open_for(self._freed.popleft()) if waits_for_overlap(run)]
-            return sorted(waiters, key=turn_key)
         return None
+
+    def _let_next_go(self, job: str) -> int:
+        """A run of the job is no longer active: look at those it held back until the job is busy again."""
+        looks = 1
+        for waiter in self.book.overlap_waiters(job):
+            if self.book.is_busy(job, waiter.run_id):
+                break
+            self.look(waiter)
+            looks += 1
+        return looks
 
     def _reopen_dependants(self, upstream: Run) -> list[Run]:
         """Open what only this upstream's word had skipped or put in line (DESIGN 8 rows 5 and 17)."""
@@ -189,7 +200,7 @@ class Desk:
     def facts(self, run: Run, job: Job, *, waived: bool = False) -> Facts:
         """Gather what surrounds a run."""
         busy = self.book.is_busy(run.job, run.run_id)
-        waiters = self.overlap_waiters(run) if busy else []
+        waiters = self.overlap_waiters(run) if busy and job.overlap is Overlap.QUEUE else []
         newest = max(waiters, key=turn_key, default=None)
         over = run.wait_until is not None and (run.run_id in self.rung or self.now() >= run.wait_until)
         return Facts(tuple(self.upstreams(run, job)), busy, newest, waived, over)
@@ -214,12 +225,7 @@ class Desk:
 
     def upstream_days(self, run: Run) -> tuple[Day, ...]:
         """Return the days whose runs decide this one."""
-        job = self.config.jobs.get(run.job)
-        if job is None or not job.depends_on:
-            return ()
-        shift = self.config.calendar_for(job).shift
-        days = ((dependency.job, shift(run.run_date, dependency.run_date)) for dependency in job.depends_on)
-        return tuple((name, day) for name, day in days if day is not None)
+        return self.days_deciding(run.job, run.run_date)
 
     def dependent_days(self, upstream: Run) -> list[Day]:
         """Return the days of other jobs that depend on this run."""
@@ -236,22 +242,38 @@ class Desk:
                     days.update(((name, day), None) for day in dates)
         return list(days)
 
-    def neighbours(self, name: str, run_date: date) -> list[Day]:
-        """Return the days that decide a job's run date, and those of the dependency-only jobs it calls for."""
-        job = self.config.jobs.get(name)
-        if job is None:
-            return []
-        calendar = self.config.calendar_for(job)
-        shifted = ((edge.job, calendar.shift(run_date, edge.run_date)) for edge in job.depends_on)
-        upstream = [(other, day) for other, day in shifted if day is not None]
-        return upstream + self.days_depending_on(name, run_date)
+    def days_deciding(self, name: str, run_date: date, config: Config | None = None) -> tuple[Day, ...]:
+        """Return the days whose runs decide a job's run date, under the configuration in force or another."""
+        config = config or self.config
+        job = config.jobs.get(name)
+        if job is None or not job.depends_on:
+            return ()
+        shift = config.calendar_for(job).shift
+        days = ((edge.job, shift(run_date, edge.run_date)) for edge in job.depends_on)
+        return tuple((upstream, day) for upstream, day in days if day is not None)
 
     def window_start(self, now: datetime) -> date:
-        """Return the oldest run date whose ended runs stay in memory."""
+        """Return the oldest run date whose ended runs stay in memory; measures the dependencies' reach anew."""
         today = zone(self.config.settings.timezone).today(now)
         jobs = self.config.jobs.values()
-        reach = reach_days(jobs, lambda job, day, n: self.config.calendar_for(job).shift(day, n), today)
-        return memory_start(today, self.config.settings.memory_days, reach)
+        self.reach = reach_days(jobs, lambda job, day, n: self.config.calendar_for(job).shift(day, n), today)
+        return memory_start(today, self.config.settings.memory_days, self.reach)
+
+    def may_lack(self, day: Day) -> bool:
+        """Whether something that decides a job's run date, or is decided by it, may not be in memory."""
+        return day[1] < self.book.memory_start + timedelta(days=self.reach)
+
+    def surroundings(self, days: Iterable[Day]) -> Iterator[Day]:
+        """Yield these days, all that depend on them, and what each of those depends on in turn."""
+        seen: set[Day] = set()
+        to_see = list(days)
+        while to_see:
+            day = to_see.pop()
+            if day not in seen and len(seen) < MOST_DAYS:
+                seen.add(day)
+                yield day
+                yield from self.days_deciding(*day)
+                to_see.extend(self.days_depending_on(*day))
 
     def days_downstream(self, name: str, run_date: date) -> list[Day]:
         """Return the days that depend on a job's run date, transitively; itself first."""
@@ -271,7 +293,7 @@ class Desk:
             return []
         return [
             other
-            for other in self.book.open_for(run.job)
+            for other in self.book.overlap_waiters(run.job)
             if other.run_date == run.run_date and other.run_id != run.run_id and may_be_superseded(other, job)
         ]
 
