@@ -6,7 +6,7 @@ room knows a table. The format stands in `schema.py`, what may be asked in `ques
 
 from pyscheduler.model.batch import Batch
 from pyscheduler.store.generation import GenerationState
-from pyscheduler.store.questions import LatestRow, LineQuery, Page, PrunableRun, RunQuery
+from pyscheduler.store.questions import LatestRow, LineQuery, Page, PrunableRun, RunQuery, StoreFacts
 from pyscheduler.store.store import Store
 from pyscheduler.store.writer import StoreWriter
 
@@ -19,5 +19,6 @@ __all__ = [
     "PrunableRun",
     "RunQuery",
     "Store",
+    "StoreFacts",
     "StoreWriter",
 ]

@@ -22,12 +22,13 @@ from typing import Self, TypeVar
 
 from pyscheduler.errors import StoreDamaged, StoreError, StoreUnavailable
 from pyscheduler.model.batch import Batch
-from pyscheduler.store import backup, driver, generation, write
+from pyscheduler.store import backup, driver, generation, schema, write
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.faults import DRIVER_ERRORS, translated
 from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.generation import GenerationState
 from pyscheduler.store.opening import OpenStore, open_store
+from pyscheduler.store.questions import StoreFacts
 from pyscheduler.store.readers import Snapshot
 from pyscheduler.store.reads import Reads
 from pyscheduler.store.transaction import transact
@@ -125,6 +126,16 @@ class Store(Reads):
         The next start finds the store older than its folder and holds catch-up. Raises StoreLocked, StoreError.
         """
         return backup.restore(Path(file), Path(state_dir))
+
+    def facts(self) -> StoreFacts:
+        """Return what `pysched doctor` says about this store. Raises StoreUnavailable where its files are gone."""
+        module = driver.sqlite()
+        is_safe = module.sqlite_version_info >= driver.SAFE_SINCE
+        try:
+            sizes = [path.stat().st_size for path in (self._files.database, self._files.log)]
+        except OSError as error:
+            raise translated(error, self._files.database) from error
+        return StoreFacts(module.__name__, module.sqlite_version, is_safe, schema.REVISION, *sizes)
 
     def tidy(self) -> None:
         """For quiet moments: empty the log into the file, and see that the files are still ours. Raises StoreError."""
