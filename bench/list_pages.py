@@ -29,7 +29,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.history import LAST_DAY, build, job_names
-
 from pyscheduler.model.run import RunState, Trigger
 from pyscheduler.store import LineQuery, RunQuery, Store
 from pyscheduler.store.driver import open_reader

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.contract.store_kit import STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 from pyscheduler.errors import StoreError
 from pyscheduler.model.run import RunState
 from pyscheduler.store import Batch, driver, schema
 from pyscheduler.store.files import StoreFiles
+from tests.contract.store_kit import STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 
 @pytest.fixture(params=STORES)

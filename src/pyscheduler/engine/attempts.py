@@ -82,6 +82,8 @@ class Attempts:
             minded.launched.set()
             await self._end(spec.run_id, minded, AttemptResult(start_error=str(error)))
             return
+        finally:
+            minded.launched.set()  # also when called off: whoever waits for launches need not wait for this one
         self._hold(spec.run_id, minded, handle)
         if spec.timeout_s is not None:
             self._arm(minded, spec.timeout_s + spec.kill_grace_s + SECOND_LINE_S)

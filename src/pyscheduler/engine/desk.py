@@ -33,7 +33,6 @@ from pyscheduler.rules.overlap import may_be_superseded, meet_overlap_again, tur
 from pyscheduler.rules.retry import after_attempt, ended
 from pyscheduler.timetable.zone import zone
 
-
 MOST_DAYS: Final = 100_000
 """The most days one action follows downstream: a job that waits for its own yesterday has no last one."""
 
@@ -60,6 +59,8 @@ class Desk:
         self.first_dates: dict[str, date] = {}
         self.rung: set[str] = set()
         """Runs whose timer has rung: their wait is over by the monotonic clock, whatever the wall clock says."""
+        self.live_keys: set[str] = set()
+        """Keys of attempts whose files may still be written."""
         self._changed: deque[Run] = deque()
         self._reopened: deque[Run] = deque()
         self._freed: deque[str] = deque()
@@ -96,6 +97,7 @@ class Desk:
 
     def keep_attempt(self, attempt: Attempt) -> None:
         """Remember the latest row of an open run's attempt."""
+        self.live_keys.add(attempt.key)
         rows = self.attempts.setdefault(attempt.run_id, [])
         if rows and rows[-1].attempt == attempt.attempt:
             rows[-1] = attempt

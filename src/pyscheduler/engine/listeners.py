@@ -26,7 +26,11 @@ class Hooks(Generic[F]):
         """Add a callable; returns how to take it away again."""
         key = next(self._ids)
         self._hooks[key] = hook
-        return lambda: self._hooks.pop(key, None) and None
+
+        def leave() -> None:
+            self._hooks.pop(key, None)
+
+        return leave
 
     def __iter__(self) -> Iterator[F]:
         return iter(list(self._hooks.values()))

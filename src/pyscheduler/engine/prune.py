@@ -101,21 +101,23 @@ class Pruner:
         folder = engine.config.settings.state_dir / "status"
         if not folder.is_dir():
             return
-        keys = await asyncio.to_thread(engine.store.attempt_keys, _keys_in(folder))
-        strangers = await engine.launcher.sweep(folder, keys.get)
+        keys = await asyncio.to_thread(engine.store.keys_of_runs, _runs_in(folder))
+        live = engine.desk.live_keys
+
+        def known(key: str) -> bool | None:
+            """Say whether a key's attempt is over; one born since the folder was read is not."""
+            return False if key in live else keys.get(key)
+
+        strangers = await engine.launcher.sweep(folder, known)
         for path in set(strangers) - set(self.strangers):
             log.warning("%s belongs to no attempt of this store; it is left alone", path)
         self.strangers = strangers
 
 
-def _keys_in(folder: Path) -> set[str]:
-    """Return the attempt keys that file names in the state folder carry: `<run_id>.<attempt>.<key>.json…`."""
-    keys = set()
-    for name in os.listdir(folder):
-        stem, dot, _ = name.partition(".json")
-        if dot:
-            keys.add(stem.rpartition(".")[2])
-    return keys
+def _runs_in(folder: Path) -> set[str]:
+    """Return the run ids that file names in the state folder carry: `<run_id>.<attempt>.<key>.json…`."""
+    stems = (name.partition(".json") for name in os.listdir(folder))
+    return {stem.rsplit(".", 2)[0] for stem, dot, _ in stems if dot}
 
 
 def _unlink(paths: Iterable[str]) -> None:

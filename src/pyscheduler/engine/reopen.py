@@ -181,8 +181,16 @@ async def _decide_undecided(engine: Engine) -> None:
         engine.desk.look(run)
         if count % SLICE == SLICE - 1:
             await asyncio.sleep(0)
-    while engine.desk.work_off():
-        await asyncio.sleep(0)
+    await work_off(engine.desk)
+
+
+async def work_off(desk: Desk) -> None:
+    """Look at everything that the latest decisions concern, a slice a turn of the loop."""
+    more = True
+    while more:
+        more = desk.work_off()
+        if more:
+            await asyncio.sleep(0)
 
 
 # --------------------------------------------------------------------------- the missed chores
@@ -230,7 +238,7 @@ def _ring_reboot(engine: Engine, register: _Register, now: datetime) -> None:
     for job in engine.desk.config.jobs.values():
         rings = any(isinstance(spec, RebootSpec) for spec in job.schedules)
         if rings and job.enabled and not engine.desk.pauses.covers(job.name):
-            timetable = engine.desk.config.timetable_at_boot(job.name, instant)
+            timetable = engine.desk.config.timetable(job.name, booted_at=instant)
             for firing in timetable.between(instant - timedelta(seconds=1), instant):
                 engine.desk.create(job, firing.run_date, Trigger.SCHEDULE, instant, jitter_s=firing.jitter_s)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pyscheduler.model.batch import Batch
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.effect import Effect
 from pyscheduler.model.run import Attempt, LogbookLine, Run
 from pyscheduler.rules.lifecycle import Decision
-from pyscheduler.model.batch import Batch
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class Trips:
             arrived = self._under_way.popleft()
             try:
                 self._on_arrival(arrived.load)
-            except BaseException as failure:
+            except Exception as failure:  # noqa: BLE001 - what cannot be shown or begun stops the engine
                 self._under_way.appendleft(arrived)
                 self.fail(failure)
                 return

@@ -148,12 +148,17 @@ def _why_undecided(run: Run, job: Job | None, facts: RunFacts, say: SayTime) -> 
         return Culprit.OVERLAP, f"another run of the job still goes: {others}", "its end, or force-start this one"
     if job is not None and job.inactive:
         return Culprit.INACTIVE, run.reason, "a release in which that part is active, or force-start its dependants"
-    worst = combined(facts.upstreams)
-    blamed = next((up for up in facts.upstreams if verdict(up) == worst and worst.say is not Say.READY), None)
-    if blamed is None:
+    culprit = blamed(facts.upstreams)
+    if culprit is None:
         return Culprit.STARTING, run.reason or "it is about to be decided", "nothing: it is decided within moments"
     patience = f" (it gives up at {say(run.wait_until)})" if run.wait_until else ""
-    return Culprit.DEPENDENCY, _blame(blamed) + patience, _way_out(blamed)
+    return Culprit.DEPENDENCY, _blame(culprit) + patience, _way_out(culprit)
+
+
+def blamed(upstreams: Sequence[Upstream]) -> Upstream | None:
+    """Return the upstream whose word decides: the first of those that say the worst; None where all are ready."""
+    worst = combined(upstreams)
+    return None if worst.say is Say.READY else next(up for up in upstreams if verdict(up) == worst)
 
 
 def _blame(upstream: Upstream) -> str:

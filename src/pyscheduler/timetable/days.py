@@ -91,7 +91,7 @@ class LandingDays:
         self.weekdays, self.months = frozenset(spec.days), frozenset(spec.months)
         self.first_day = 0 if spec.start is None else max(day_of(spec.start), 0)
         self.last_day = LAST_DAY if spec.end is None else day_of(spec.end)
-        self._filtered = bool(self.weekdays or self.months or calendar is not ALL_DAYS)
+        self._filtered = bool(self.weekdays or self.months or calendar != ALL_DAYS)
 
     @property
     def is_every_day(self) -> bool:

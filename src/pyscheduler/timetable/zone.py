@@ -26,7 +26,7 @@ from typing import Final
 import tzdata  # type: ignore[import-untyped]
 
 from pyscheduler.timetable.mistakes import UnknownZone
-from pyscheduler.timetable.moments import DAY_S, LAST_SECOND, date_of, instant_of, local_of, second_of, wall_of
+from pyscheduler.timetable.moments import DAY_S, LAST_SECOND, instant_of, local_of, second_of, wall_of
 
 zoneinfo.reset_tzpath(())
 
@@ -96,11 +96,11 @@ class Zone:
     def local(self, instant: datetime) -> datetime:
         """Return what the wall shows at `instant` (aware), naive, to the second. Raises NaiveTime."""
         second = second_of(instant)
-        return local_of(second + self.offset_at(second))
+        return local_of(min(second + self.offset_at(second), LAST_SECOND))
 
     def today(self, instant: datetime) -> date:
         """Return the local date at `instant` (aware). Raises NaiveTime."""
-        return date_of(self.day_at(second_of(instant)))
+        return self.local(instant).date()
 
     def resolve(self, naive: datetime) -> Resolved:
         """Return the instant of a local time (naive) and the rule that had to be applied. Spec: jobs.md 2.4."""
@@ -111,7 +111,7 @@ class Zone:
             rule = "gap"
         elif self.stretch_at(stretch.end).begins <= wall:
             rule = "fold"
-        return Resolved(instant_of(max(wall - stretch.offset, stretch.start)), rule)
+        return Resolved(instant_of(min(max(wall - stretch.offset, stretch.start), LAST_SECOND)), rule)
 
     # ----------------------------------------------------------------------- numbers
 
@@ -162,14 +162,14 @@ def _stretches(zone: Zone, block: int) -> tuple[Stretch, ...]:
     start, stop = block * _BLOCK_S, (block + 1) * _BLOCK_S
     offset = zone.probe(start)
     opens = start + zone.probe(start - 1)
-    found = []
-    for look in range(start + DAY_S, stop + 1, DAY_S):
-        if zone.probe(look - 1) == offset:
-            continue
-        change = _first_change(zone, look - DAY_S, look - 1)
-        found.append(Stretch(start, change, offset, opens))
-        opens = change + offset
-        start, offset = change, zone.probe(change)
+    known, found = start, []
+    for look in range(start + DAY_S - 1, stop, DAY_S):
+        if zone.probe(look) != offset:
+            change = _first_change(zone, known, look)
+            found.append(Stretch(start, change, offset, opens))
+            opens = change + offset
+            start, offset = change, zone.probe(change)
+        known = look
     return (*found, Stretch(start, stop, offset, opens))
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.contract.store_kit import NOON, a_line, a_run, an_attempt
 
 from pyscheduler.model.batch import Batch, merged
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.run import Attempt, LogbookLine, Run, RunState
+from tests.contract.store_kit import NOON, a_line, a_run, an_attempt
 
 RUNS = [a_run(job, seq, state=state) for job in "ab" for seq in (1, 2) for state in (RunState.QUEUED, RunState.FAILED)]
 ATTEMPTS = [an_attempt(run, number, reason=reason) for run in RUNS for number in (1, 2) for reason in "xy"]

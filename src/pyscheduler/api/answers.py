@@ -1,0 +1,92 @@
+"""How answers are written: JSON in one piece while it is short, in slices of a turn of the loop where it is long, CSV.
+
+Handlers hand over plain dicts that `views.py` made. Their form is promised by `shapes.py`, which the tests hold them
+to; checking each again for every answer would cost more than making it. A list names its rows, says where the next
+page begins (`next_cursor`, null at the end), and comes as CSV to who asks for `format=csv`: the same rows, one line
+each, `next_cursor` in the header `X-Next-Cursor`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final
+
+from starlette.responses import Response, StreamingResponse
+
+from pyscheduler.api.asking import Format
+
+SLICE: Final = 100
+"""Rows written in one turn of the loop: a millisecond or two."""
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+View = Mapping[str, Any]
+
+
+class Json(Response):
+    """A JSON answer in one piece."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """Write it down."""
+        return _encode(content).encode("utf-8", "replace")
+
+
+def listing(
+    name: str,
+    rows: Iterable[View],
+    columns: Sequence[str],
+    *,
+    form: Format = Format.JSON,
+    next_cursor: str | None = None,
+    beside: View | None = None,
+) -> Response:
+    """Return a list under `name`; `rows` may be made one by one while it is written. `columns` are those of CSV."""
+    if form is Format.CSV:
+        headers = {"X-Next-Cursor": next_cursor} if next_cursor is not None else None
+        return StreamingResponse(_csv_slices(rows, columns), media_type="text/csv; charset=utf-8", headers=headers)
+    tail = {**(beside or {}), "next_cursor": next_cursor}
+    first = list(islice(iterator := iter(rows), SLICE))
+    if len(first) < SLICE:
+        return Json({name: first, **tail})
+    return StreamingResponse(_json_slices(name, first, iterator, tail), media_type="application/json")
+
+
+async def _json_slices(name: str, first: list[View], rest: Iterator[View], tail: View) -> AsyncIterator[bytes]:
+    yield f'{{"{name}":['.encode() + _row_list(first)
+    while piece := list(islice(rest, SLICE)):
+        await asyncio.sleep(0)
+        yield b"," + _row_list(piece)
+    yield b"]," + _encode(tail)[1:].encode("utf-8", "replace")
+
+
+def _row_list(rows: list[View]) -> bytes:
+    return _encode(rows)[1:-1].encode("utf-8", "replace")
+
+
+async def _csv_slices(rows: Iterable[View], columns: Sequence[str]) -> AsyncIterator[bytes]:
+    iterator = iter(rows)
+    yield _csv([columns])
+    while piece := list(islice(iterator, SLICE)):
+        yield _csv([[_cell(row.get(column)) for column in columns] for row in piece])
+        await asyncio.sleep(0)
+
+
+def _csv(rows: Iterable[Iterable[object]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode("utf-8", "replace")
+
+
+def _cell(value: object) -> object:
+    """Return a value as one cell: JSON where it has parts."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _encode(value) if isinstance(value, dict | list | tuple) else value

@@ -1,0 +1,48 @@
+"""The application: all routes behind the gates, errors in the family's words, and its own description.
+
+`/api/openapi.json` is worked out on first request, on a helper thread: it takes longer than the loop may be held.
+"""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from pyscheduler.__about__ import __version__
+from pyscheduler.api import coming, config, events, jobs, logs, problems, run_actions, runs, scheduler
+from pyscheduler.api.answers import Json
+from pyscheduler.api.callers import Identify, peer_caller
+from pyscheduler.api.desk import FrontDesk
+from pyscheduler.api.gates import Gates
+from pyscheduler.api.host import Host
+from pyscheduler.errors import PyschedError
+
+
+def build_app(host: Host, *, identify: Identify = peer_caller, desk: FrontDesk | None = None) -> ASGIApp:
+    """Return the API of a host as an ASGI application. `identify` says who sent a request, or refuses."""
+    desk = desk or FrontDesk(host)
+    app = FastAPI(
+        title="pyscheduler",
+        version=__version__,
+        summary="A crash-safe job scheduler",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        exception_handlers={
+            PyschedError: problems.on_family,
+            HTTPException: problems.on_http,
+            RequestValidationError: problems.on_bad_request,
+            Exception: problems.on_bug,
+        },
+    )
+    for room in (scheduler, jobs, runs, run_actions, logs, events, coming, config):
+        app.include_router(room.router(desk))
+
+    @app.get("/api/openapi.json", include_in_schema=False)
+    async def openapi() -> Json:
+        return Json(await desk.threads(app.openapi))
+
+    return Gates(app, host, identify)

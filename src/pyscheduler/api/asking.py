@@ -1,0 +1,213 @@
+"""What may be asked, and how it is read: dates and instants in one exact spelling, unknown names refused.
+
+A parameter or body field that nobody knows is 400: a misspelt filter must not mean "everything". Spec: jobs.md 13.4.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+
+from pyscheduler.model.ids import NAME
+from pyscheduler.model.run import RunState, Trigger
+
+REASON_CHARACTERS: Final = 1000
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_INSTANT: Final = re.compile(
+    r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})", re.IGNORECASE
+)
+
+
+class Format(StrEnum):
+    """How a list is written."""
+
+    JSON = "json"
+    CSV = "csv"
+
+
+class Order(StrEnum):
+    """Which end of a list comes first."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+
+
+def read_date(value: Any) -> Any:
+    """Return the date that a text is; whatever is no text passes on. ValueError."""
+    if not isinstance(value, str):
+        return value
+    try:
+        if not _DATE.fullmatch(value):
+            raise ValueError
+        return date.fromisoformat(value)
+    except ValueError:
+        raise ValueError(f"{value!r} is no date; write it like 2027-05-20") from None
+
+
+def read_instant(value: Any) -> Any:
+    """Return the instant that a text with a zone is; whatever is no text passes on. ValueError."""
+    if not isinstance(value, str):
+        return value
+    try:
+        if not _INSTANT.fullmatch(value):
+            raise ValueError
+        return datetime.fromisoformat(value.upper()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{value!r} is no instant with a zone; write it like 2027-05-20T04:05:00Z") from None
+
+
+def read_name(value: Any) -> Any:
+    """Return a job's name. ValueError."""
+    if isinstance(value, str) and not NAME.fullmatch(value):
+        raise ValueError(f"{value[:80]!r} can be no job: a name has letters, digits, _ and -, 64 at most")
+    return value
+
+
+Day = Annotated[date, BeforeValidator(read_date), WithJsonSchema({"type": "string", "format": "date"})]
+Instant = Annotated[
+    datetime,
+    BeforeValidator(read_instant),
+    PlainSerializer(lambda value: value.isoformat()),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+Name = Annotated[str, BeforeValidator(read_name)]
+Reason = Annotated[str, Field(max_length=REASON_CHARACTERS, description="Why, for the logbook")]
+
+
+class Asked(BaseModel):
+    """Parameters or a body: exact types, nothing unknown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+# --------------------------------------------------------------------------- parameters
+
+
+class PageAsked(Asked):
+    """One page of a list."""
+
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+    cursor: Annotated[str | None, Field(max_length=200)] = None
+    order: Order = Order.NEWEST
+    format: Format = Format.JSON
+
+
+class RunsAsked(PageAsked):
+    """Which runs. All that is given must hold; `since` is included, `until` is not, both speak of `scheduled_at`."""
+
+    run_date: Day | None = None
+    job: Name | None = None
+    tag: Annotated[str | None, Field(max_length=64)] = None
+    state: Annotated[list[RunState], Field(description="May be given several times")] = []
+    trigger: Trigger | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    q: Annotated[str, Field(max_length=100, description="In job names, tags, run ids; in reasons within dates")] = ""
+
+
+class EventsAsked(PageAsked):
+    """Which logbook lines."""
+
+    run: Annotated[str | None, Field(max_length=100)] = None
+    job: Name | None = None
+    actor: Annotated[str | None, Field(max_length=200)] = None
+    action: Annotated[str | None, Field(max_length=64)] = None
+    since: Instant | None = None
+    until: Instant | None = None
+
+
+class JobsAsked(Asked):
+    """Which jobs, by name. Without `limit` all of them."""
+
+    tag: Annotated[str | None, Field(max_length=64)] = None
+    q: Annotated[str, Field(max_length=100, description="In names, tags, owner and description")] = ""
+    limit: Annotated[int | None, Field(ge=1, le=1000)] = None
+    cursor: Annotated[str | None, Field(max_length=64, description="The name after which the page begins")] = None
+    format: Format = Format.JSON
+
+
+class ForecastAsked(Asked):
+    """A window, (from, to]: now and 24 hours unless given."""
+
+    from_: Annotated[Instant | None, Field(alias="from")] = None
+    to: Instant | None = None
+    job: Name | None = None
+    format: Format = Format.JSON
+
+
+class LogAsked(Asked):
+    """Which part of an attempt's log: its last lines (`tail`), or bytes from `offset` on."""
+
+    stream: Literal["stdout", "stderr"] = "stdout"
+    attempt: Annotated[int | None, Field(ge=1)] = None
+    tail: Annotated[int | None, Field(ge=1, le=5000)] = None
+    offset: Annotated[int | None, Field(ge=0)] = None
+    limit: Annotated[int, Field(ge=1, le=65536)] = 65536
+    raw: Literal["0", "1"] = "0"
+
+
+class WhyAsked(Asked):
+    """About a job's run date, or about one run."""
+
+    job: Name | None = None
+    run_date: Day | None = None
+    run: Annotated[str | None, Field(max_length=100)] = None
+
+
+class NextAsked(Asked):
+    """A job's coming firings."""
+
+    job: Name
+    count: Annotated[int, Field(ge=1, le=100)] = 5
+    after: Instant | None = None
+    format: Format = Format.JSON
+
+
+class DiffAsked(Asked):
+    """How far ahead firings are compared, in days; 0 compares what is written only."""
+
+    days: Annotated[int, Field(ge=0, le=366)] = 0
+
+
+# --------------------------------------------------------------------------- bodies
+
+
+class Act(Asked):
+    """Any action."""
+
+    reason: Reason = ""
+
+
+class TriggerAct(Act):
+    """A trigger."""
+
+    run_date: Day | None = None
+
+
+class BackfillAct(Act):
+    """A backfill: both dates are included."""
+
+    from_: Annotated[Day, Field(alias="from")]
+    to: Day
+
+
+class RerunAct(Act):
+    """A rerun."""
+
+    downstream: Annotated[bool, Field(strict=True)] = False
+
+
+class ResumeAct(Act):
+    """The end of a pause; with `catch_up` each job's rule is applied to the firings it missed."""
+
+    catch_up: Annotated[bool, Field(strict=True)] = False
+
+
+class CatchUpAct(Act):
+    """What becomes of a held catch-up."""
+
+    decision: Literal["accept", "skip"]

@@ -1,0 +1,55 @@
+"""Who asks. The kernel's word for the peer of the socket decides, never a header (promise P8).
+
+Root and the service's own user get in, as their login names; nobody else does, and a connection of which the kernel
+cannot say whose it is counts as nobody's. Tokens and browser sessions join here with the TCP listener.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from pyscheduler.errors import Forbidden
+
+
+class Peer(NamedTuple):
+    """The process at the other end of a Unix socket, as it was when it connected."""
+
+    pid: int
+    uid: int
+    gid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who may act. `name` is the actor in the logbook."""
+
+    name: str
+
+
+Identify = Callable[[Mapping[str, Any]], Caller]
+"""Returns who sent a request, from its ASGI scope. Raises Forbidden."""
+
+
+def peer_caller(scope: Mapping[str, Any]) -> Caller:
+    """Return the peer's user. Raises Forbidden for any but root and our own."""
+    peer: Peer | None = scope.get("state", {}).get("peer")
+    if peer is None:
+        raise Forbidden("nobody can tell who you are", mend="connect through the Unix socket in state_dir")
+    if peer.uid not in (0, os.geteuid()):
+        what = f"{user_name(peer.uid)} may not speak to this scheduler"
+        raise Forbidden(what, mend=f"only root and {user_name(os.geteuid())} may")
+    return Caller(user_name(peer.uid))
+
+
+@cache
+def user_name(uid: int) -> str:
+    """Return a user's login name, or `uid N` where the system does not know the number."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"

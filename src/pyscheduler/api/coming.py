@@ -1,0 +1,121 @@
+"""What is to come, and why not yet: forecast, next firings, why. Spec: jobs.md 12.1; promise P7."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from pyscheduler.api import shapes
+from pyscheduler.api.answers import Json, listing
+from pyscheduler.api.asking import ForecastAsked, NextAsked, WhyAsked
+from pyscheduler.api.desk import FrontDesk
+from pyscheduler.api.views import FIRING_COLUMNS, FORECAST_COLUMNS, View, answer_view, firing_view, forecast_view
+from pyscheduler.config import Config
+from pyscheduler.engine.explain import explain, say_in
+from pyscheduler.errors import BadRequest
+from pyscheduler.model.job import Job
+from pyscheduler.store import Store
+from pyscheduler.timetable.forecast import ForecastEntry, forecast
+
+FORECAST_DAYS: Final = 31
+FORECAST_FIRINGS: Final = 100_000
+"""Firings at most that one forecast follows."""
+A_DAY: Final = timedelta(days=1)
+
+
+def router(desk: FrontDesk) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(prefix="/api", tags=["what is to come"], responses=shapes.REFUSALS)
+
+    @routes.get("/forecast", response_model=shapes.Forecast)
+    async def forecast_(asked: Annotated[ForecastAsked, Query()]) -> Response:
+        """List what is expected to start in (from, to]: at most 31 days."""
+        since, until = _window(asked, desk.engine.clock.now())
+        config = desk.engine.config
+        jobs = config.jobs if asked.job is None else _with_upstreams(config, desk.job(asked.job).name)
+        store = desk.engine.store
+        entries = await desk.threads(_expected, store, config, jobs, since, until)
+        wanted = entries if asked.job is None else [entry for entry in entries if entry.job == asked.job]
+        return listing("entries", map(forecast_view, wanted), FORECAST_COLUMNS, form=asked.format)
+
+    @routes.get("/next", response_model=shapes.Firings)
+    async def next_(asked: Annotated[NextAsked, Query()]) -> Response:
+        """List a job's coming firings, local and UTC, with what a clock change does to each."""
+        job = desk.job(asked.job)
+        views = _firings(desk, job, asked.after or desk.engine.clock.now(), asked.count)
+        beside = {"job": job.name, "timezone": job.timezone, "enabled": job.enabled, "paused": desk.paused(job.name)}
+        return listing("firings", views, FIRING_COLUMNS, form=asked.format, beside=beside)
+
+    @routes.get("/why", response_model=shapes.Why)
+    async def why(asked: Annotated[WhyAsked, Query()]) -> Json:
+        """Say why a run, or a job on a date, is not running, and what would release it."""
+        if (asked.run is None) == (asked.job is None):
+            raise BadRequest("give either job= (and perhaps run_date=) or run=")
+        if asked.run is not None and asked.run_date is not None:
+            raise BadRequest("run_date goes with job=, a run has its own")
+        engine = desk.engine
+        answer = await explain(engine, asked.job, asked.run_date, asked.run)
+        upcoming = engine.firings.upcoming().get(answer.job)
+        next_firing = None if upcoming is None else desk.local(upcoming)
+        return Json({"why": answer_view(answer), "next_firing": next_firing})
+
+    return routes
+
+
+def _window(asked: ForecastAsked, now: datetime) -> tuple[datetime, datetime]:
+    since = asked.from_ or now
+    until = asked.to or since + A_DAY
+    if until < since:
+        raise BadRequest("the window ends before it begins", mend="swap from and to")
+    if until - since > FORECAST_DAYS * A_DAY:
+        raise BadRequest(f"the window spans more than {FORECAST_DAYS} days", mend="ask for less at a time")
+    return since, until
+
+
+def _with_upstreams(config: Config, name: str) -> dict[str, Job]:
+    """Return a job and, where its upstreams create its runs, what decides about when."""
+    found, to_see = {}, [name]
+    while to_see:
+        job = config.jobs.get(to_see.pop())
+        if job is not None and job.name not in found:
+            found[job.name] = job
+            to_see += [edge.job for edge in job.depends_on] if job.dependency_only else []
+    return found
+
+
+def _expected(
+    store: Store, config: Config, jobs: Mapping[str, Job], since: datetime, until: datetime
+) -> list[ForecastEntry]:
+    """Work a forecast out: seconds where it is long. For a helper thread."""
+    refuse_too_many(config, jobs, since, until)
+    durations = store.recent_durations_for(jobs)
+    typical = {name: median(found) for name, found in durations.items()}
+    return forecast(jobs, config.timetable, config.calendar_for, since, until, typical)
+
+
+def refuse_too_many(config: Config, names: Iterable[str], since: datetime, until: datetime) -> None:
+    """Raise BadRequest where more firings of these jobs lie in (since, until] than one answer follows."""
+    count = 0
+    for name in names:
+        job = config.jobs.get(name)
+        if job is not None and job.enabled and job.schedules:
+            count += config.timetable(name).missed(since, until, 0).count
+        if count > FORECAST_FIRINGS:
+            what = f"more than {FORECAST_FIRINGS:,} firings lie in the window"
+            raise BadRequest(what, mend="ask for a shorter one, or for one job")
+
+
+def _firings(desk: FrontDesk, job: Job, after: datetime, count: int) -> Iterator[View]:
+    timetable = desk.engine.config.timetable(job.name)
+    local = say_in(job.timezone)
+    for _ in range(count):
+        firing = timetable.next(after)
+        if firing is None:
+            return
+        yield firing_view(firing, local(firing.scheduled_at), timetable.rule_at(firing))
+        after = firing.scheduled_at

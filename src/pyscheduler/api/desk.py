@@ -1,0 +1,70 @@
+"""What every handler works with: the host, the threads, and the few look-ups that many of them need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import ParamSpec, TypeVar
+
+from pyscheduler.api.host import Host
+from pyscheduler.api.threads import Threads
+from pyscheduler.api.views import View, pause_view
+from pyscheduler.engine.core import Engine
+from pyscheduler.engine.explain import say_in
+from pyscheduler.engine.pauses import EVERYTHING
+from pyscheduler.errors import NotFound
+from pyscheduler.model.job import Job
+from pyscheduler.model.run import Attempt, Run
+from pyscheduler.store import Store
+from pyscheduler.timetable.zone import zone
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FrontDesk:
+    """Where requests are answered."""
+
+    host: Host
+    threads: Threads = field(default_factory=Threads)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that runs. Raises Unavailable."""
+        return self.host.engine()
+
+    async def ask(self, question: Callable[[Store], T]) -> T:
+        """Return the store's answer, read on one of the API's threads. Raises StoreError, Unavailable."""
+        return await self.threads(question, self.engine.store)
+
+    def job(self, name: str) -> Job:
+        """Return a job of the configuration in force. Raises NotFound."""
+        job = self.engine.config.jobs.get(name)
+        if job is None:
+            raise NotFound(f"there is no job {name}", mend="`pysched status` lists the jobs")
+        return job
+
+    def paused(self, name: str) -> View | None:
+        """Return what keeps a job paused, if anything does."""
+        pauses = self.engine.desk.pauses
+        for what in (name, EVERYTHING):
+            if (pause := pauses.get(what)) is not None:
+                return pause_view(what, pause)
+        return None
+
+    def today(self) -> date:
+        """Return today in the scheduler's zone."""
+        engine = self.engine
+        return zone(engine.config.settings.timezone).today(engine.clock.now())
+
+    def local(self, instant: datetime) -> str:
+        """Return an instant in the scheduler's zone, with its offset, as people read it."""
+        return say_in(self.engine.config.settings.timezone)(instant)
+
+    async def with_latest(self, runs: Iterable[Run]) -> list[tuple[Run, Attempt | None]]:
+        """Return runs with the latest attempt of each."""
+        runs = list(runs)
+        latest = await self.ask(lambda store: store.latest_attempts([run.run_id for run in runs if run.attempt]))
+        return [(run, latest.get(run.run_id)) for run in runs]

@@ -1,0 +1,40 @@
+"""The logbook: who did what to which run, in pages. Spec: jobs.md 3.4."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from pyscheduler.api import shapes
+from pyscheduler.api.answers import listing
+from pyscheduler.api.asking import EventsAsked, Order
+from pyscheduler.api.desk import FrontDesk
+from pyscheduler.api.views import EVENT_COLUMNS, event_view
+from pyscheduler.store.questions import LineQuery
+
+
+def router(desk: FrontDesk) -> APIRouter:
+    """Return the route."""
+    routes = APIRouter(prefix="/api", tags=["logbook"], responses=shapes.REFUSALS)
+
+    @routes.get("/events", response_model=shapes.Events)
+    async def events(asked: Annotated[EventsAsked, Query()]) -> Response:
+        """List logbook lines, newest first, a page at a time."""
+        query = LineQuery(
+            run_id=asked.run,
+            job=asked.job,
+            actor=asked.actor,
+            action=asked.action,
+            since=asked.since,
+            until=asked.until,
+            limit=asked.limit,
+            cursor=asked.cursor,
+            newest_first=asked.order is Order.NEWEST,
+        )
+        page = await desk.ask(lambda store: store.lines(query))
+        views = map(event_view, page.items)
+        return listing("events", views, EVENT_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
+
+    return routes

@@ -1,0 +1,85 @@
+"""What the API stands on: the service, or a test, as a port.
+
+An engine comes and goes (it fails stop and another opens the same store); the host stays. `engine()` is the only way
+to one, and raises Unavailable with the reason while there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from pyscheduler.config import Config
+from pyscheduler.engine.core import Engine
+from pyscheduler.model.problem import Problem
+
+
+class Phase(StrEnum):
+    """Where the service stands."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    FAILED = "failed"
+    STOPPING = "stopping"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The phase and since when; `trouble` says in one line what went wrong last, empty where nothing did."""
+
+    phase: Phase
+    since: datetime
+    trouble: str = ""
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reloaded:
+    """What a reload did. `changed` is False where the text is the one in force."""
+
+    changed: bool
+    version: int
+    warnings: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReloadFailure:
+    """The last reload, if it failed: the configuration before it is still in force."""
+
+    at: datetime
+    actor: str
+    problems: tuple[Problem, ...]
+
+
+class Host(Protocol):
+    """Whoever keeps an engine."""
+
+    @property
+    def standing(self) -> Standing:
+        """How it goes."""
+        ...
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What in its surroundings would kill running jobs or leaves something to chance."""
+        ...
+
+    @property
+    def reload_failure(self) -> ReloadFailure | None:
+        """The last reload's failure; None where it succeeded."""
+        ...
+
+    def engine(self) -> Engine:
+        """Return the engine that runs. Raises Unavailable."""
+        ...
+
+    async def reload(self, actor: str, reason: str = "") -> Reloaded:
+        """Put what stands on disk in force. Raises ConfigError, and then nothing has changed; Unavailable."""
+        ...
+
+    async def load(self) -> Config:
+        """Return what stands on disk, checked, without putting it in force. Raises ConfigError."""
+        ...

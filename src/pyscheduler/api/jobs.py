@@ -1,0 +1,114 @@
+"""Jobs: the list, one with its next firings and recent runs, trigger, backfill, pause, resume."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from pyscheduler.api import shapes
+from pyscheduler.api.answers import Json, listing
+from pyscheduler.api.asking import Act, BackfillAct, JobsAsked, ResumeAct, TriggerAct
+from pyscheduler.api.desk import FrontDesk
+from pyscheduler.api.gates import caller_of
+from pyscheduler.api.views import JOB_COLUMNS, View, definition_view, instant, job_view, run_view
+from pyscheduler.errors import BadRequest
+from pyscheduler.model.job import Job
+from pyscheduler.store.questions import RunQuery
+
+NEXT_FIRINGS: Final = 5
+RECENT_RUNS: Final = 20
+
+
+def router(desk: FrontDesk) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(prefix="/api/jobs", tags=["jobs"], responses=shapes.REFUSALS)
+
+    @routes.get("", response_model=shapes.Jobs)
+    async def jobs(asked: Annotated[JobsAsked, Query()]) -> Response:
+        """List the jobs by name."""
+        chosen = [job for job in desk.engine.config.jobs.values() if _matches(job, asked)]
+        if asked.cursor is not None:
+            chosen = [job for job in chosen if job.name > asked.cursor]
+        page = chosen[: asked.limit]
+        next_cursor = page[-1].name if page and len(page) < len(chosen) else None
+        return listing("jobs", _views(desk, page), JOB_COLUMNS, form=asked.format, next_cursor=next_cursor)
+
+    @routes.get("/{name}", response_model=shapes.JobDetail)
+    async def job(name: str) -> Json:
+        """Show one job: its definition, its next 5 firings, its latest 20 runs."""
+        return Json(await _detail(desk, name))
+
+    @routes.post("/{name}/trigger", response_model=shapes.OneRun)
+    async def trigger(request: Request, name: str, act: TriggerAct | None = None) -> Json:
+        """Create a run that is due now, for any date; without one for the job's default run date."""
+        act = act or TriggerAct()
+        actor = caller_of(request.scope).name
+        run = await desk.engine.trigger(name, run_date=act.run_date, actor=actor, reason=act.reason)
+        return Json({"run": run_view(run)})
+
+    @routes.post("/{name}/backfill", response_model=shapes.Runs)
+    async def backfill(request: Request, name: str, act: BackfillAct) -> Response:
+        """Create one run for each working day of the range that has none at all."""
+        actor = caller_of(request.scope).name
+        runs = await desk.engine.backfill(name, start=act.from_, end=act.to, actor=actor, reason=act.reason)
+        return listing("runs", map(run_view, runs), ())
+
+    @routes.post("/{name}/pause", response_model=shapes.OneJob)
+    async def pause(request: Request, name: str, act: Act | None = None) -> Json:
+        """Drop the job's firings and start none of its queued runs, until it is resumed."""
+        reason = act.reason if act else ""
+        await desk.engine.pause(desk.job(name).name, actor=caller_of(request.scope).name, reason=reason)
+        return Json({"job": _view(desk, desk.job(name))})
+
+    @routes.post("/{name}/resume", response_model=shapes.OneJob)
+    async def resume(request: Request, name: str, act: ResumeAct | None = None) -> Json:
+        """Go on from now; with `catch_up` the job's rule is applied to what it missed."""
+        act = act or ResumeAct()
+        actor = caller_of(request.scope).name
+        await desk.engine.resume(desk.job(name).name, actor=actor, catch_up=act.catch_up, reason=act.reason)
+        return Json({"job": _view(desk, desk.job(name))})
+
+    return routes
+
+
+def _matches(job: Job, asked: JobsAsked) -> bool:
+    if asked.tag is not None and asked.tag not in job.tags:
+        return False
+    needle = asked.q.casefold()
+    return not needle or any(needle in text.casefold() for text in (job.name, job.owner, job.description, *job.tags))
+
+
+def _views(desk: FrontDesk, jobs: list[Job]) -> Iterator[View]:
+    upcoming = desk.engine.firings.upcoming()
+    timetable = desk.engine.config.timetable
+    for job in jobs:
+        yield job_view(job, timetable(job.name), upcoming.get(job.name), desk.paused(job.name))
+
+
+def _view(desk: FrontDesk, job: Job) -> View:
+    return next(_views(desk, [job]))
+
+
+async def _detail(desk: FrontDesk, name: str) -> dict[str, Any]:
+    job = desk.job(name)
+    timetable, now = desk.engine.config.timetable(name), desk.engine.clock.now()
+    firings: list[str | None] = []
+    after = now
+    while job.enabled and len(firings) < NEXT_FIRINGS and (firing := timetable.next(after)) is not None:
+        firings.append(instant(firing.scheduled_at))
+        after = firing.scheduled_at
+    page = await desk.ask(lambda store: store.runs(RunQuery(job=name, limit=RECENT_RUNS)))
+    recent = [run_view(*pair) for pair in await desk.with_latest(page.items)]
+    beside = {"definition": definition_view(job, timetable), "next_firings": firings, "recent_runs": recent}
+    return _view(desk, job) | beside
+
+
+def jobs_tagged(desk: FrontDesk, tag: str) -> frozenset[str]:
+    """Return the names of the jobs with a tag. Raises BadRequest where no job has it: it may be misspelt."""
+    names = frozenset(job.name for job in desk.engine.config.jobs.values() if tag in job.tags)
+    if not names:
+        raise BadRequest(f"no job has the tag {tag}", mend="`pysched status` lists jobs with their tags")
+    return names

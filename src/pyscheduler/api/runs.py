@@ -1,0 +1,97 @@
+"""Runs and their attempts: lists in pages with filters, and one run with all that is known of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from pyscheduler.api import shapes
+from pyscheduler.api.answers import Json, listing
+from pyscheduler.api.asking import Order, RunsAsked
+from pyscheduler.api.desk import FrontDesk
+from pyscheduler.api.jobs import jobs_tagged
+from pyscheduler.api.views import ATTEMPT_COLUMNS, RUN_COLUMNS, attempt_view, event_view, run_view
+from pyscheduler.errors import NotFound
+from pyscheduler.model.run import Attempt, LogbookLine, Run
+from pyscheduler.store import Store
+from pyscheduler.store.questions import LineQuery, Page, RunQuery
+
+EVENTS_SHOWN: Final = 1000
+
+
+def router(desk: FrontDesk) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(prefix="/api", tags=["runs"], responses=shapes.REFUSALS)
+
+    @routes.get("/runs", response_model=shapes.Runs)
+    async def runs(asked: Annotated[RunsAsked, Query()]) -> Response:
+        """List runs, newest `scheduled_at` first, a page at a time."""
+        page = await desk.ask(lambda store: _page_with_latest(store, _query(desk, asked)))
+        views = (run_view(run, latest) for run, latest in page.items)
+        return listing("runs", views, RUN_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
+
+    @routes.get("/attempts", response_model=shapes.Attempts)
+    async def attempts(asked: Annotated[RunsAsked, Query()]) -> Response:
+        """List the attempts of the runs that match; a page is that of `limit` runs, each run's attempts in order."""
+        page = await desk.ask(lambda store: _page_of_attempts(store, _query(desk, asked)))
+        views = map(attempt_view, page.items)
+        return listing("attempts", views, ATTEMPT_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
+
+    @routes.get("/runs/{run_id}", response_model=shapes.RunDetail)
+    async def run(run_id: str) -> Json:
+        """Show one run, its attempts, and its first 1,000 logbook lines."""
+        found, attempts, lines = await desk.ask(lambda store: _one(store, run_id))
+        return Json(
+            {
+                "run": run_view(found, attempts[-1] if attempts else None),
+                "attempts": [attempt_view(attempt) for attempt in attempts],
+                "events": [event_view(line) for line in lines.items],
+                "next_events_cursor": lines.next_cursor,
+                "alerts": [],
+            }
+        )
+
+    return routes
+
+
+def _query(desk: FrontDesk, asked: RunsAsked) -> RunQuery:
+    """Return the store's question; what a tag or a text means among the jobs only we know."""
+    needle = asked.q.casefold()
+    jobs = desk.engine.config.jobs.values()
+    named = [job.name for job in jobs if any(needle in text.casefold() for text in (job.name, *job.tags))]
+    return RunQuery(
+        job=asked.job,
+        jobs=None if asked.tag is None else jobs_tagged(desk, asked.tag),
+        states=asked.state,
+        run_date=asked.run_date,
+        since=asked.since,
+        until=asked.until,
+        trigger=asked.trigger,
+        text=asked.q,
+        text_jobs=named if asked.q else (),
+        limit=asked.limit,
+        cursor=asked.cursor,
+        newest_first=asked.order is Order.NEWEST,
+    )
+
+
+def _page_with_latest(store: Store, query: RunQuery) -> Page[tuple[Run, Attempt | None]]:
+    page = store.runs(query)
+    latest = store.latest_attempts([run.run_id for run in page.items if run.attempt])
+    return Page(tuple((run, latest.get(run.run_id)) for run in page.items), page.next_cursor)
+
+
+def _page_of_attempts(store: Store, query: RunQuery) -> Page[Attempt]:
+    page = store.runs(query)
+    found = store.attempts_of([run.run_id for run in page.items if run.attempt])
+    return Page(tuple(row for run in page.items for row in found.get(run.run_id, ())), page.next_cursor)
+
+
+def _one(store: Store, run_id: str) -> tuple[Run, list[Attempt], Page[LogbookLine]]:
+    run = store.get_run(run_id)
+    if run is None:
+        raise NotFound(f"there is no run {run_id[:100]}", mend="`pysched runs` lists them")
+    lines = store.lines(LineQuery(run_id=run_id, limit=EVENTS_SHOWN, newest_first=False))
+    return run, store.attempts(run_id), lines

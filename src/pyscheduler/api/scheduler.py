@@ -1,0 +1,177 @@
+"""The scheduler as a whole: is it well, what does it hold, pause and resume, and a catch-up that waits for a word.
+
+`/api/health` says in one word whether the engine runs; who watches services asks it. `/api/scheduler` says all else.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from pyscheduler.__about__ import __version__
+from pyscheduler.api import shapes
+from pyscheduler.api.answers import Json
+from pyscheduler.api.asking import Act, CatchUpAct, ResumeAct
+from pyscheduler.api.desk import FrontDesk
+from pyscheduler.api.gates import caller_of
+from pyscheduler.api.host import Phase, ReloadFailure, Standing
+from pyscheduler.api.problems import problem_view
+from pyscheduler.api.views import View, instant, pause_view
+from pyscheduler.engine.controls import HeldCatchUp
+from pyscheduler.rules.recovery import CaughtUp
+from pyscheduler.timetable.zone import TZDATA_VERSION
+
+STRANGERS_SHOWN: Final = 100
+
+
+def router(desk: FrontDesk) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(prefix="/api", tags=["scheduler"], responses=shapes.REFUSALS)
+
+    @routes.get("/health", response_model=shapes.Health, responses={503: {"model": shapes.Failed}})
+    async def health() -> Response:
+        """Say whether the engine runs."""
+        standing = desk.host.standing
+        if standing.phase is Phase.FAILED:
+            return Json(_failed(standing), 503, {"Retry-After": "1"})
+        timezone = desk.engine.config.settings.timezone
+        return Json({"status": "ok", "timezone": timezone, "today": desk.today().isoformat()})
+
+    @routes.get("/scheduler", response_model=shapes.Scheduler)
+    async def scheduler() -> Json:
+        """Show everything about the scheduler itself."""
+        values = await desk.ask(lambda store: store.engine_values())
+        return Json(_scheduler(desk, values))
+
+    @routes.post("/scheduler/pause", response_model=shapes.Paused)
+    async def pause(request: Request, act: Act | None = None) -> Json:
+        """Pause everything: firings are dropped and no queued run starts; what runs goes on."""
+        await desk.engine.pause(actor=caller_of(request.scope).name, reason=act.reason if act else "")
+        return Json({"pauses": _pauses(desk)})
+
+    @routes.post("/scheduler/resume", response_model=shapes.Paused)
+    async def resume(request: Request, act: ResumeAct | None = None) -> Json:
+        """Go on from now; with `catch_up` each job's rule is applied to what it missed."""
+        act, actor = act or ResumeAct(), caller_of(request.scope).name
+        await desk.engine.resume(actor=actor, catch_up=act.catch_up, reason=act.reason)
+        return Json({"pauses": _pauses(desk)})
+
+    @routes.get("/catch-up", response_model=shapes.CatchUp)
+    async def catch_up() -> Json:
+        """Show what accepting a held catch-up would run, and what it would drop."""
+        if desk.engine.catch_up_held is None:
+            return Json({"held": False, "since": None, "until": None, "jobs": []})
+        return Json(_held(await desk.engine.preview_catch_up()))
+
+    @routes.post("/catch-up", response_model=shapes.CatchUp)
+    async def settle(request: Request, act: CatchUpAct) -> Json:
+        """Run what a restored store missed (`accept`), or drop it (`skip`)."""
+        engine, actor = desk.engine, caller_of(request.scope).name
+        shown = _held(await engine.preview_catch_up())
+        await engine.settle_catch_up(accept=act.decision == "accept", actor=actor, reason=act.reason)
+        return Json(shown | {"held": False})
+
+    return routes
+
+
+def _failed(standing: Standing) -> View:
+    return {
+        "status": "failed",
+        "error": standing.trouble,
+        "since": instant(standing.since),
+        "failures": standing.failures,
+    }
+
+
+def _pauses(desk: FrontDesk) -> list[View]:
+    return [pause_view(what, pause) for what, pause in desk.engine.desk.pauses.items()]
+
+
+def _scheduler(desk: FrontDesk, values: dict[str, str]) -> dict[str, Any]:
+    engine, standing = desk.engine, desk.host.standing
+    config, upcoming = engine.config, engine.firings.next_instant()
+    held = engine.catch_up_held
+    return {
+        "name": config.settings.name,
+        "version": __version__,
+        "tzdata_version": TZDATA_VERSION,
+        "timezone": config.settings.timezone,
+        "today": desk.today().isoformat(),
+        "now": instant(engine.clock.now()),
+        "config": {
+            "path": str(config.path),
+            "version": engine.config_version,
+            "digest": config.digest,
+            "jobs": len(config.jobs),
+            "warnings": [problem_view(problem) for problem in config.warnings],
+            "reload_failure": _reload_failure(desk.host.reload_failure),
+        },
+        "engine": {
+            "phase": standing.phase.value,
+            "since": instant(standing.since),
+            "last_trouble": standing.trouble,
+            "failures": standing.failures,
+            "generation": values.get("generation"),
+            "commits": engine.writer.commits,
+        },
+        "last_tick": instant(engine.firings.handled),
+        "next_firing": instant(upcoming),
+        "pauses": _pauses(desk),
+        "catch_up_held": None if held is None else {"since": instant(held[0]), "until": instant(held[1])},
+        "slots": _slots(desk),
+        "pools": _pools(desk),
+        "queued": len(engine.ready),
+        "open_runs": sum(1 for _ in engine.book.open_ids()),
+        "state_dir": str(engine.store.state_dir),
+        "log_dir": str(config.settings.log_dir),
+        "remarks": list(desk.host.remarks),
+        "strangers": [str(path) for path in engine.pruner.strangers[:STRANGERS_SHOWN]],
+    }
+
+
+def _reload_failure(failure: ReloadFailure | None) -> View | None:
+    if failure is None:
+        return None
+    problems = [problem_view(problem) for problem in failure.problems]
+    return {"at": instant(failure.at), "actor": failure.actor, "problems": problems}
+
+
+def _slots(desk: FrontDesk) -> View:
+    admission = desk.engine.admission
+    return {"size": admission.max_running, "in_use": admission.running, "holders": sorted(admission.holders)}
+
+
+def _pools(desk: FrontDesk) -> list[View]:
+    admission = desk.engine.admission
+    held: dict[str, list[View]] = {name: [] for name in admission.pools}
+    for run_id, needs in admission.holders.items():
+        for pool, slots in needs:
+            held.setdefault(pool, []).append({"run_id": run_id, "slots": slots})
+    return [
+        {
+            "name": name,
+            "size": admission.pools.get(name, 0),
+            "in_use": admission.in_use.get(name, 0),
+            "holders": holders,
+        }
+        for name, holders in sorted(held.items())
+    ]
+
+
+def _held(held: HeldCatchUp) -> View:
+    jobs = [_caught_up(name, found) for name, found in sorted(held.jobs.items())]
+    return {"held": True, "since": instant(held.since), "until": instant(held.until), "jobs": jobs}
+
+
+def _caught_up(name: str, found: CaughtUp) -> View:
+    return {
+        "job": name,
+        "run": [
+            {"scheduled_at": instant(each.scheduled_at), "run_date": each.run_date.isoformat()} for each in found.run
+        ],
+        "dropped": found.dropped,
+        "first_dropped": instant(found.first.scheduled_at) if found.first and found.dropped else None,
+        "last_dropped": instant(found.last.scheduled_at) if found.last and found.dropped else None,
+    }

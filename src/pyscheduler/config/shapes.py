@@ -1,0 +1,84 @@
+"""From a mapping of the text to a checked shape, with every fault of it said at its place.
+
+pydantic checks all keys of a mapping and names each fault by its path; here the path becomes file, line and column and
+the fault a sentence. A shape with a fault is no shape: what is returned is whole, or None.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from pyscheduler.config.complaints import Loc, Spot, shown
+from pyscheduler.config.reading import Reading
+
+M = TypeVar("M", bound=BaseModel)
+
+_KINDS = {"<text>": "text", "<list>": "a list", "<mapping>": "a mapping"}
+
+
+def read_shape(model: type[M], spot: Spot, reading: Reading) -> M | None:
+    """Return the mapping at `spot` as `model`, or None after complaining about everything that is wrong with it."""
+    try:
+        return model.model_validate(spot.tree, context=reading)
+    except ValidationError as invalid:
+        for error in invalid.errors(include_url=False, include_input=False):
+            _complain(model, spot, error["type"], error["loc"], error.get("ctx") or {}, error["msg"])
+        return None
+
+
+def _complain(model: type[BaseModel], spot: Spot, kind: str, loc: Loc, ctx: dict[str, Any], message: str) -> None:
+    if kind == "extra_forbidden":
+        word = str(loc[-1])
+        hint = spot.complaints.did_you_mean(word, known_keys(model, loc[:-1]))
+        spot.key_error(loc, f"unknown key {shown(word)}", hint)
+        return
+    what, mend = _said(kind, ctx, message)
+    if ctx.get("word"):
+        mend = spot.complaints.did_you_mean(ctx["word"], ctx["among"]) or mend
+    if loc and loc[-1] == "[key]":
+        spot.key_error(loc[:-1], what, mend)
+    else:
+        spot.error(loc, what, mend)
+
+
+def _said(kind: str, ctx: dict[str, Any], message: str) -> tuple[str, str]:
+    if kind == "fault":
+        return str(ctx["what"]), str(ctx["mend"])
+    if kind == "missing":
+        return "is missing", ""
+    if kind in ("model_type", "model_attributes_type", "dict_type", "mapping_type"):
+        return "must be a mapping", "write KEY: VALUE lines, indented below it"
+    if kind == "list_type":
+        return "must be a list", "write [A, B], or lines that begin with -"
+    if kind == "too_short":
+        return "is an empty list", "name at least one"
+    if kind.startswith("union_tag"):
+        tags = [part.strip(" '") for part in str(ctx.get("expected_tags", "")).split(",")]
+        return f"must be {' or '.join(_KINDS.get(tag, tag) for tag in tags)}", ""
+    return message, ""
+
+
+def known_keys(model: type[BaseModel], loc: Loc) -> list[str]:
+    """Return the keys that the mapping at `loc` below `model` may have."""
+    here: type[BaseModel] | None = model
+    for part in loc:
+        if here is None:
+            return []
+        for name, info in here.model_fields.items():
+            if part == (info.alias or name):
+                here = _model_in(info.annotation)
+                break
+    return [] if here is None else [info.alias or name for name, info in here.model_fields.items()]
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the one model that an annotation holds, however deep, or None."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for part in get_args(annotation):
+        found = _model_in(part)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,322 @@
+"""Why a job is not running, and when it will: gathers the facts that `rules/why.py` judges by. Promise P7.
+
+A question is about a run, or about a job's run date, past, present or to come. The facts are those the engine decides
+by (upstreams, overlap, slots and pools, pauses); for dates without a run the logbook and the recorded configurations
+are asked too. Where another run is to blame the answer carries `because`, the answer for that one, at most LINKS deep
+and never the same run twice. Nothing is changed, and the store is read on helper threads only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, datetime, time, timedelta
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from pyscheduler.engine.book import Day
+from pyscheduler.engine.core import Engine
+from pyscheduler.engine.pauses import EVERYTHING
+from pyscheduler.errors import BadRequest, NotFound
+from pyscheduler.model.firing import Firing
+from pyscheduler.model.ids import parse_run_id
+from pyscheduler.model.job import Job, RunDateRule
+from pyscheduler.model.run import LogbookLine, Run, RunState
+from pyscheduler.rules.admission import needs_of, order_of
+from pyscheduler.rules.dependencies import Upstream, latest_of
+from pyscheduler.rules.why import Answer, Culprit, DateFacts, RunFacts, blamed, shortages, why_no_run, why_run
+from pyscheduler.store import Store
+from pyscheduler.store.questions import LineQuery
+from pyscheduler.timetable.firings import default_run_date
+from pyscheduler.timetable.zone import zone
+
+LINKS: Final = 20
+"""How many runs deep a chain of blame is followed."""
+LOOKED_AT: Final = 2000
+"""Runs in line that are looked at to say how many stand before one."""
+NEAR: Final = timedelta(days=400)
+"""How far the firing before a date is looked for."""
+VERSIONS: Final = 1000
+RECORDS: Final = 20
+"""Recorded configurations that are read whole to find out when a job appeared."""
+
+
+async def explain(
+    engine: Engine, job: str | None = None, run_date: date | None = None, run_id: str | None = None
+) -> Answer:
+    """Return why a run, or a job on a run date, stands where it stands.
+
+    Without a date the job's oldest open run is meant; where none is open, its default run date (spec 11.1). Raises
+    NotFound, BadRequest, Unavailable, StoreError.
+    """
+    engine.check_usable()
+    explainer = _Explainer(engine)
+    if run_id is not None:
+        return await explainer.of_run(await explainer.find(run_id))
+    if job is None:
+        raise BadRequest("name a job or a run", mend="ask with job= and perhaps run_date=, or with run=")
+    run = None if run_date is not None else _oldest_open(engine, job)
+    if run is not None:
+        return await explainer.of_run(run)
+    return await explainer.of_date(job, run_date or _default_date(engine, job))
+
+
+def say_in(timezone: str) -> Callable[[datetime], str]:
+    """Return how instants are said to people: in this zone, with the offset, to the second."""
+    place = ZoneInfo(timezone)
+
+    def say(instant: datetime) -> str:
+        return instant.astimezone(place).isoformat(" ", "seconds")
+
+    return say
+
+
+def _oldest_open(engine: Engine, job: str) -> Run | None:
+    shown = (engine.book.published(run.run_id) for run in engine.book.open_for(job))
+    return next((run for run in shown if run is not None and not run.is_final), None)
+
+
+def _default_date(engine: Engine, name: str) -> date:
+    job = _job(engine, name)
+    return default_run_date(job, engine.config.calendar_for(job), engine.clock.now())
+
+
+def _job(engine: Engine, name: str) -> Job:
+    job = engine.config.jobs.get(name)
+    if job is None:
+        raise NotFound(f"there is no job {name}", mend="`pysched status` lists the jobs")
+    return job
+
+
+class _Explainer:
+    """One question, and the chain it leads to."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._desk = engine, engine.desk
+        self._say = say_in(engine.config.settings.timezone)
+        self._seen: set[tuple[str, date]] = set()
+
+    async def find(self, run_id: str) -> Run:
+        """Return a run as it is on disk. Raises NotFound."""
+        try:
+            parse_run_id(run_id)
+        except ValueError as error:
+            raise NotFound(str(error)) from None
+        run = self._engine.book.published(run_id) or await asyncio.to_thread(self._engine.store.get_run, run_id)
+        if run is None:
+            raise NotFound(f"there is no run {run_id}", mend="`pysched runs` lists them")
+        return run
+
+    async def _standing(self, days: list[Day]) -> dict[Day, Run | None]:
+        """Return the run that stands for each day as it is on disk; old days are read, and not kept in memory."""
+        book = self._engine.book
+        old = [day for day in days if not book.is_complete(*day)]
+        found: dict[Day, Run | None] = dict.fromkeys(old)
+        if old:
+            runs, _ = await asyncio.to_thread(self._engine.store.runs_of_days, old)
+            found |= {day: latest_of(run for run in runs if (run.job, run.run_date) == day) for day in old}
+        for day in days:
+            if day not in found:
+                run = book.latest_for(*day)
+                found[day] = run and book.published(run.run_id)
+        return found
+
+    async def _upstreams(self, job: Job | None, run_date: date) -> list[Upstream]:
+        """Return what is known about each dependency of a job for a run date."""
+        if job is None or not job.depends_on:
+            return []
+        named = [self._desk.upstream(job, run_date, index) for index in range(len(job.depends_on))]
+        days = [(up.dependency.job, up.run_date) for up in named if up.run_date is not None]
+        standing = await self._standing(days)
+        return [
+            up if up.run_date is None else replace(up, run=standing[up.dependency.job, up.run_date]) for up in named
+        ]
+
+    async def of_date(self, name: str, run_date: date) -> Answer:
+        """Answer for the run that stands for a job's run date, or for there being none."""
+        run = (await self._standing([(name, run_date)]))[name, run_date]
+        if run is not None:
+            return await self.of_run(run)
+        job = _job(self._engine, name)
+        self._seen.add((name, run_date))
+        facts = await self._about_date(job, run_date)
+        answer = why_no_run(job, run_date, facts, self._engine.clock.now(), self._say)
+        missing = [up for up in facts.upstreams if up.run_date is not None]
+        return await self._traced(answer, missing[0] if job.dependency_only and missing else None)
+
+    async def of_run(self, run: Run) -> Answer:
+        """Answer for a run."""
+        self._seen.add((run.job, run.run_date))
+        job = self._engine.config.jobs.get(run.job)
+        facts = await self._about_run(run, job)
+        answer = why_run(run, job, facts, self._say)
+        if answer.culprit is Culprit.OVERLAP and facts.active and len(self._seen) < LINKS:
+            other = self._engine.book.published(facts.active[0].run_id)
+            return answer if other is None else replace(answer, because=await self._beside(other))
+        return await self._traced(answer, blamed(facts.upstreams))
+
+    async def _beside(self, run: Run) -> Answer:
+        """Answer for another run of the same job, which may be for the same date."""
+        job = self._engine.config.jobs.get(run.job)
+        return why_run(run, job, await self._about_run(run, job), self._say)
+
+    async def _traced(self, answer: Answer, upstream: Upstream | None) -> Answer:
+        """Return the answer with the one for the upstream it blames."""
+        if answer.culprit is not Culprit.DEPENDENCY or upstream is None or upstream.run_date is None:
+            return answer
+        day = (upstream.dependency.job, upstream.run_date)
+        if day in self._seen or len(self._seen) >= LINKS:
+            return answer
+        if upstream.run is None and day[0] not in self._engine.config.jobs:
+            return answer
+        return replace(answer, because=await self.of_date(*day))
+
+    # ----------------------------------------------------------------- facts about a run
+
+    async def _about_run(self, run: Run, job: Job | None) -> RunFacts:
+        desk, admission = self._desk, self._desk.admission
+        needs = needs_of(job) if job is not None else ()
+        gated = run.state is RunState.QUEUED and desk.is_gated(run)
+        return RunFacts(
+            upstreams=await self._upstreams(job, run.run_date),
+            active=[other for other in desk.book.active_for(run.job) if other.run_id != run.run_id],
+            paused_by=self._paused(run.job),
+            max_running=admission.max_running,
+            running=admission.running,
+            shortage=shortages(needs, admission.free, admission.pools, admission.holders_of),
+            attempt=desk.latest_attempt(run.run_id),
+            wake_at=run.not_before if gated or run.state is RunState.RETRY_WAIT else None,
+            ahead=self._ahead(run, job) if job is not None and run.state is RunState.QUEUED else 0,
+        )
+
+    def _paused(self, name: str) -> str | None:
+        for what, words in ((name, "the job"), (EVERYTHING, "the scheduler")):
+            if (pause := self._desk.pauses.get(what)) is not None:
+                reason = f" ({pause.reason})" if pause.reason else ""
+                return f"{words} is paused by {pause.by} since {self._say(pause.since)}{reason}"
+        return None
+
+    def _ahead(self, run: Run, job: Job) -> int:
+        """Count the runs before it in line that have waited so long that pools it needs are kept free for them."""
+        desk, pools = self._desk, set(job.pools)
+        if not pools:
+            return 0
+        patience = timedelta(seconds=desk.config.settings.pool_patience_s)
+        count = 0
+        for looked_at, other_id in enumerate(desk.ready):
+            other = desk.book.get(other_id)
+            if looked_at >= LOOKED_AT:
+                break
+            if other is None or other_id == run.run_id or not pools.intersection(desk.config.jobs[other.job].pools):
+                continue
+            before = order_of(other, desk.config.jobs[other.job]) < order_of(run, job)
+            count += before and desk.now() - (other.queued_at or other.created_at) > patience
+        return count
+
+    # ----------------------------------------------------------------- facts about a date without a run
+
+    async def _about_date(self, job: Job, run_date: date) -> DateFacts:
+        engine, now = self._engine, self._engine.clock.now()
+        upstreams = await self._upstreams(job, run_date)
+        paused_by = self._paused(job.name)
+        if not job.schedules:
+            return DateFacts(paused_by=paused_by, upstreams=upstreams)
+        timetable = engine.config.timetable(job.name)
+        firings = timetable.on(run_date)
+        past = [firing for firing in firings if firing.scheduled_at <= now]
+        dropped, first_known = None, None
+        if past:
+            due = past[-1].scheduled_at
+            dropped, first_known = await asyncio.to_thread(self._remembered, engine.store, job, due, run_date)
+            unknown = dropped is None and (first_known is None or first_known > due)
+            coming = firings[len(past) :]
+            firings = coming if unknown and coming else (past[-1], *coming)
+        held = engine.catch_up_held
+        return DateFacts(
+            firings=firings,
+            off=None if firings else self._off(job, run_date),
+            previous=None if firings else self._previous(job, run_date),
+            following=None if firings else self._following(job, run_date),
+            paused_by=paused_by,
+            dropped=dropped,
+            first_known=first_known,
+            catch_up_held=bool(past) and held is not None and held[0] < past[-1].scheduled_at <= held[1],
+            upstreams=upstreams,
+        )
+
+    def _off(self, job: Job, run_date: date) -> str | None:
+        """Say why a day that the bare schedule names has no firing."""
+        calendar = self._engine.config.calendar_for(job)
+        landing: date | None = run_date
+        if job.run_date is RunDateRule.PREVIOUS_BUSINESS_DAY:
+            if not calendar.is_business_day(run_date):
+                return f"{run_date} is no working day of calendar {job.calendar}"
+            landing = calendar.next(run_date)
+        return None if landing is None else self._engine.config.timetable(job.name).skipped_by(landing)
+
+    def _midnight(self, job: Job, run_date: date) -> datetime:
+        return zone(job.timezone).resolve(datetime.combine(run_date, time.min)).instant
+
+    def _previous(self, job: Job, run_date: date) -> Firing | None:
+        midnight = self._midnight(job, run_date)
+        missed = self._engine.config.timetable(job.name).missed(midnight - NEAR, midnight, 1)
+        return missed.last
+
+    def _following(self, job: Job, run_date: date) -> Firing | None:
+        timetable = self._engine.config.timetable(job.name)
+        firing = timetable.next(self._midnight(job, run_date))
+        while firing is not None and firing.run_date <= run_date:
+            firing = timetable.next(firing.scheduled_at)
+        return firing
+
+    def _remembered(self, store: Store, job: Job, due: datetime, run_date: date) -> tuple[str | None, datetime | None]:
+        """Return what the logbook says of a past firing without a run, and since when the job is known."""
+        dropped = _dropped_line(store, job.name, due)
+        if dropped is not None:
+            return self._say_dropped(dropped, due), None
+        settings = self._engine.config.settings
+        horizon = self._engine.clock.now() - timedelta(seconds=settings.retention_s)
+        if run_date < zone(settings.timezone).today(horizon):
+            return None, None
+        return None, _first_known(store, job.name, due)
+
+    def _say_dropped(self, line: LogbookLine, due: datetime) -> str:
+        text = f"it was due at {self._say(due)} and got no run"
+        why = f" ({line.detail['why']})" if line.detail.get("why") else ""
+        count = line.detail.get("count")
+        if not isinstance(count, int) or count < 2:
+            return text + why
+        first, last = (self._say(datetime.fromisoformat(str(line.detail[end]))) for end in ("first", "last"))
+        return f"{text}: {count} firings from {first} to {last} were dropped{why}"
+
+
+def _dropped_line(store: Store, job: str, due: datetime) -> LogbookLine | None:
+    """Return the line that tells of dropped firings, `due` among them."""
+    query = LineQuery(job=job, action="firings_dropped", since=due, limit=100, newest_first=False)
+    return next((line for line in store.lines(query).items if _covers(line.detail, due)), None)
+
+
+def _covers(detail: Any, due: datetime) -> bool:
+    try:
+        return bool(datetime.fromisoformat(detail["first"]) <= due <= datetime.fromisoformat(detail["last"]))
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def _first_known(store: Store, job: str, due: datetime) -> datetime | None:
+    """Return the instant from which on the recorded configurations know the job, as far as that matters for `due`."""
+    versions = store.config_versions(VERSIONS)  # newest first
+    before = next((version for version in versions if version.loaded_at <= due), None)
+    if before is not None and _defines(store, before.version, job):
+        return before.loaded_at
+    later = [version for version in reversed(versions) if version.loaded_at > due]
+    return next((version.loaded_at for version in later[:RECORDS] if _defines(store, version.version, job)), None)
+
+
+def _defines(store: Store, version: int, job: str) -> bool:
+    """Whether a recorded configuration has the job's name as a key, which is as near as its text can tell."""
+    record = store.config(version)
+    key = re.compile(rf"^\s*[\"']?{re.escape(job)}[\"']?\s*:", re.MULTILINE)
+    return record is not None and any(key.search(source.text) for source in record.sources)

@@ -1,0 +1,75 @@
+"""Does a lock on this folder's file system decide anything, and what else has this machine to offer? For `doctor` and
+the start.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyscheduler.engine.minding import seed
+from pyscheduler.minder import claim, kernel
+
+
+@dataclass(frozen=True, slots=True)
+class GuardReport:
+    """What guards an attempt here. `fault` says why locks do not work, empty where they do."""
+
+    locks: bool
+    fault: str
+    pidfd: bool
+    ps: bool
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What an operator should read, empty where nothing is left to chance."""
+        found = []
+        if not self.locks:
+            found.append(f"locks do not work here ({self.fault}): a reused pid may be taken for a minder")
+            if not self.ps:
+                found.append("there is no ps either: a minder is known by its pid alone")
+        if not self.pidfd:
+            found.append("no pidfd: start ticks are checked and then the number is signalled")
+        return tuple(found)
+
+
+def guard_report(folder: Path) -> GuardReport:
+    """Try the lock on this folder and look for pidfd and ps. Blocks for about a millisecond."""
+    fault = lock_fault(os.fspath(folder))
+    return GuardReport(locks=not fault, fault=fault, pidfd=not kernel.NO_PIDFD, ps=seed.has_ps())
+
+
+def lock_fault(folder: str) -> str:
+    """Return why locks in this folder cannot be relied on, empty where they can.
+
+    Two open descriptions of one file must exclude each other, closing one must free it, and an unlinked file must show
+    as unlinked: the three facts that a claim rests on.
+    """
+    path = os.path.join(folder, f".lock-test.{secrets.token_hex(8)}")
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        first = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        return str(error)
+    try:
+        return _try(path, first)
+    except OSError as error:
+        return str(error)
+    finally:
+        os.close(first)
+
+
+def _try(path: str, first: int) -> str:
+    second = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        mine = os.fstat(first)
+        if not claim.try_lock(first) or claim.try_lock(second):
+            return "two processes may hold the same lock"
+        if not claim.at_path(mine, path):
+            return "a file changes its number while it is open"
+    finally:
+        os.unlink(path)
+        os.close(second)
+    return "a removed file still stands at its path" if claim.at_path(mine, path) else ""

@@ -1,0 +1,291 @@
+"""One attempt under guard, from its identity to its note: a machine that is stepped, never one that waits.
+
+The minder steps one of these, the nursery one for each ward; neither blocks in here but for the disk. What always
+holds: the lock is ours; the group is signalled only while the leader is unreaped; the note is on disk before the
+leader is reaped; who ended the job is written before the first signal. Durations are CLOCK_MONOTONIC seconds.
+
+```text
+RUNS ──timeout, order──▶ TERM ──grace──▶ KILL ──10 s──▶ NOTE ──on disk──▶ DONE
+  └──────────────────── the leader has ended ───────────▶┘ (retried each second)
+```
+A leader that outlives KILL keeps the attempt in KILL: it still runs, and an "undying" line says so.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from . import crash, kernel, kin, notes
+
+RUNS, TERM, KILL, NOTE, DONE = range(5)
+KILL_WAIT_S = 10.0
+"""How long what was killed may take to vanish before it counts as a survivor."""
+NOTE_RETRY_S = 1.0
+LOOK_S = 0.1
+"""How often a tree that is being ended is looked at, beside each SIGCHLD."""
+MAX_WAIT_S = 3600.0
+
+
+class Guard:
+    """The guard of one attempt. `lock` is the descriptor of its identity, locked."""
+
+    def __init__(
+        self, status: str, identity: notes.Identity, lock: int, block: int | None = None, tree: kin.Tree | None = None
+    ) -> None:
+        self.status, self.identity, self.lock = status, identity, lock
+        self.note: dict[str, object] | None = None
+        self.start_error: str | None = None
+        self.lost: str | None = None
+        self.stopped_by = identity.ending if identity.ending in ("kill", "timeout", "lease") else None
+        self._reason = ""
+        self._tree: kin.Tree = tree or kin.OwnTree()
+        self._block = block
+        self._renamed = False
+        self._phase = RUNS
+        self._due: float | None = None
+        self._end: kernel.End | None = None
+        self._ended_at = ""
+        self._passed_on: int | None = None
+        self._others: list[kernel.Stat] = []
+        self._last_look = 0.0
+        self._ends_tree = False
+        self._whole = True
+
+    @property
+    def leader(self) -> int | None:
+        """The job's own process."""
+        return self.identity.job.pid if self.identity.job else None
+
+    @property
+    def undying(self) -> int | None:
+        """The leader, if it has outlived KILL."""
+        return self.identity.undying
+
+    @property
+    def clean(self) -> bool:
+        """Whether it ended by itself and left nothing alive: then its minder may take another order."""
+        return not (self._ends_tree or self._others or self._passed_on or self.lost or self.stopped_by)
+
+    def started(self, job: notes.Proc) -> None:
+        """Name the job in the identity."""
+        self.identity.job = job
+        self._append({"job": job.as_json()})
+        crash.point("job.named")
+
+    def tapped(self, bases: list[int]) -> None:
+        """Remember where in its logs the attempt's output begins."""
+        self._append({"bases": bases})
+
+    def look_for_stop(self, now: float) -> None:
+        """Obey the order to stop this attempt if there is one."""
+        order = notes.read_stop(self.status, self.identity.key)
+        if order is None or self._phase >= NOTE:
+            return
+        grace = order.get("grace_s")
+        grace_s = float(grace) if isinstance(grace, int | float) else self.identity.limits.kill_grace_s
+        self._reason = str(order.get("reason") or "")
+        self._stop(str(order.get("by")), grace_s, now)
+
+    def pass_on(self, signum: int) -> None:
+        """Hand a signal from outside to the whole tree; the note will name it."""
+        leader = self.leader
+        if leader is None or self._look_at_leader(leader):
+            return
+        self._passed_on = self._passed_on or signum
+        kin.signal_tree(leader, self._tree.others(leader), signum)
+
+    def deadline(self) -> float | None:
+        """Return the monotonic instant at which `step` is due even if nothing happens."""
+        if self._phase != RUNS:
+            return self._due
+        timeout = self.identity.limits.timeout_s
+        return None if timeout is None else self.identity.monotonic + timeout
+
+    def step(self, now: float) -> bool:
+        """Do what is due; True once the note is on disk."""
+        leader = self.leader
+        if self._phase == RUNS:
+            self._step_running(leader, now)
+        if self._phase in (TERM, KILL) and leader is not None:
+            self._step_ending(leader, now)
+        if self._phase == NOTE and (self._due is None or now >= self._due):
+            self._write_note(now)
+        return self._phase == DONE
+
+    def let_go(self) -> None:
+        """Reap the leader and give the lock back. Only after the note."""
+        if self.leader is not None:
+            kernel.reap(self.leader)
+            self._tree.bury(0)
+        crash.point("guard.reaped")
+        os.close(self.lock)
+        crash.point("guard.released")
+
+    # ---------------------------------------------------------------- running and ending
+
+    def _look_at_leader(self, leader: int) -> bool:
+        """Whether the leader has ended; the moment of its end is the moment it is first seen."""
+        if self._end is None:
+            try:
+                self._end = kernel.peek(leader)
+            except ChildProcessError:
+                return self._look_from_outside(leader)
+            if self._end is not None:
+                self._ended_at = notes.instant()
+                crash.point("job.ended")
+        return self._end is not None
+
+    def _look_from_outside(self, leader: int) -> bool:
+        """Judge a leader that is not our child: its exit code will never be known."""
+        if self.identity.job is not None and kernel.start_ticks(leader) == self.identity.job.start_ticks:
+            return False
+        self._end, self.lost = kernel.End(None, None), "exit unknown"
+        self._ended_at = notes.instant()
+        return True
+
+    def _step_running(self, leader: int | None, now: float) -> None:
+        if leader is None:
+            self._phase = NOTE
+        elif self._look_at_leader(leader):
+            self._others = self._tree.others(leader)
+            if self._others and self.identity.limits.leftovers == "kill":
+                self._begin(self.identity.limits.kill_grace_s, now)
+            else:
+                self._phase = NOTE
+        else:
+            self._tree.bury(leader)
+            if (due := self.deadline()) is not None and now >= due:
+                self._stop("timeout", self.identity.limits.kill_grace_s, now)
+
+    def _stop(self, by: str, grace_s: float, now: float) -> None:
+        leader = self.leader
+        if leader is None:
+            self.stopped_by = self.stopped_by or by
+            return
+        if self._look_at_leader(leader) and self._phase == RUNS:
+            return  # it ended by itself first, and that is what counts
+        if self._end is None and self.stopped_by is None:
+            self.stopped_by = by
+            self._append({"ending": by})
+        if self._phase == RUNS:
+            self._begin(grace_s, now)
+        elif self._phase == TERM and self._due is not None:
+            self._due = min(self._due, now + grace_s)
+
+    def _begin(self, grace_s: float, now: float) -> None:
+        self._phase, self._due, self._last_look, self._ends_tree = TERM, now + grace_s, now, True
+        if grace_s > 0:
+            self._signal(signal.SIGTERM)
+
+    def _signal(self, signum: int) -> None:
+        if (leader := self.leader) is not None:
+            self._others = self._tree.others(leader)
+            kin.signal_tree(leader, self._others, signum)
+
+    def _step_ending(self, leader: int, now: float) -> None:
+        ended = self._look_at_leader(leader)
+        due = self._due is not None and now >= self._due
+        if ended and self._gone(leader, now, due=due):
+            self._others, self._phase, self._due = [], NOTE, None
+        elif due and self._phase == TERM:
+            self._phase, self._due = KILL, now + KILL_WAIT_S
+            self._signal(signal.SIGKILL)
+        elif due and ended:
+            self._phase, self._due = NOTE, None
+        elif due:
+            self._name_undying(leader)
+            self._due = now + KILL_WAIT_S
+            self._signal(signal.SIGKILL)
+
+    def _gone(self, leader: int, now: float, *, due: bool) -> bool:
+        """Whether the whole tree has ended. A big tree is looked at ten times a second, not at each death in it."""
+        self._tree.bury(leader)
+        if self._tree.only(leader):
+            return True
+        if not due and now - self._last_look < LOOK_S:
+            return False
+        self._last_look = now
+        self._others = self._tree.others(leader)
+        if self._others and self._phase == KILL:
+            kin.signal_tree(leader, self._others, signal.SIGKILL)
+        return not self._others
+
+    def wake_at(self) -> float | None:
+        """Return when to step next: the deadline, or soon while a tree is being ended."""
+        due = self.deadline()
+        if self._phase in (TERM, KILL) and self._end is not None:
+            soon = self._last_look + LOOK_S
+            return soon if due is None else min(soon, due)
+        return due
+
+    def _name_undying(self, leader: int) -> None:
+        if self.identity.undying is None:
+            self.identity.undying = leader
+            self._append({"undying": leader})
+
+    def _append(self, value: dict[str, object]) -> None:
+        """Add a line to the identity. The disk may be full: then the successor has to do without."""
+        data = notes.line(value) if self._whole else b"\n" + notes.line(value)
+        self._whole = False
+        try:
+            os.lseek(self.lock, 0, os.SEEK_END)
+            self._whole = os.write(self.lock, data) == len(data)
+        except OSError:
+            return
+
+    # ---------------------------------------------------------------- the note
+
+    def _compose(self) -> dict[str, object]:
+        end = self._end or kernel.End(None, None)
+        pids = [one.pid for one in self._others][: notes.NAMED_PIDS]
+        return notes.blank_note(self.identity) | {
+            "exit_code": end.exit_code,
+            "signal": end.signal if end.signal is not None else self._passed_on,
+            "ended_at": self._ended_at or notes.instant(),
+            "start_error": self.start_error,
+            "stopped_by": self.stopped_by,
+            "lost": self.lost,
+            "reason": self._reason[:500],
+            "survivors": pids if self._ends_tree else [],
+            "leftovers": [] if self._ends_tree else pids,
+            "rusage": kernel.usage(self.leader) if self.leader is not None and self.lost is None else None,
+        }
+
+    def _write_note(self, now: float) -> None:
+        """Put the note in its place, or try again in a second: a full disk delays an end, it loses none.
+
+        Where the identity has been unlinked nobody can ask for the note any more, so nobody waits for it either.
+        """
+        if self.note is None:
+            self.note = self._compose()
+        try:
+            self._put(notes.line(self.note))
+        except OSError:
+            if os.fstat(self.lock).st_nlink:
+                self._due = now + NOTE_RETRY_S
+                return
+        self._phase, self._due = DONE, None
+
+    def _put(self, data: bytes) -> None:
+        path = notes.block_path(self.status)
+        if self._block is None:
+            self._block = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if not self._renamed:
+            if os.pwrite(self._block, data, 0) != len(data):
+                raise OSError(28, "no room for the note")
+            os.ftruncate(self._block, len(data))
+            crash.point("note.written")
+            os.fsync(self._block)
+            crash.point("note.synced")
+            os.rename(path, self.status)
+            self._renamed = True
+            crash.point("note.renamed")
+        folder = os.open(os.path.dirname(self.status), os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        os.close(self._block)
+        self._block = None
+        crash.point("note.durable")

@@ -1,0 +1,330 @@
+"""The nursery: one light process that forks minders in about a millisecond and stands by to take over from each of
+them.
+
+Run as `python -I -S -E nursery.py [FILES]` with its socket to the launcher as stdin; FILES is the job's soft limit
+of open files, where the scheduler has raised its own. It imports all it needs before the first fork, from its own
+folder and the standard library only.
+
+What always holds: it never waits for the launcher (reports that find no room are dropped, the files say it all); it
+never reaps "any child" (it peeks, reaps minders, a ward only after its note, and a stranger only when no ward is
+unsettled and 1 s has passed since the last minder's death); at end-of-file it takes no more orders and stays until
+its last minder and ward are gone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+if __name__ == "__main__":  # a file, not yet a package: become one, so that nothing else is in reach
+    _package = type(sys)("minder")
+    _package.__path__ = [os.path.dirname(os.path.abspath(__file__))]
+    sys.modules["minder"] = _package
+    __package__ = "minder"
+
+import gc
+import resource
+import select
+import time
+import traceback
+from collections import deque
+
+from . import claim, crash, ears, frames, kernel, notes, tap, watch
+from .brood import Birth, Minder, Task
+from .ears import Ears
+from .rehearsal import rehearse
+from .wards import Ward
+
+READ = 256 * 1024
+QUEUE_MAX = 4096
+"""Orders read and not yet begun; beyond it the launcher's socket fills up, and its 5 s say so."""
+STARTS_A_TURN = 8
+STRAY_S = 1.0
+OUR_UMASK = 0o027
+"""Logs 0640, their folders 0750, whatever umask the scheduler was started under."""
+
+
+class Nursery:
+    """The whole nursery: its minders, its wards, its launcher."""
+
+    def __init__(self, link: int, signals: int, job_umask: int, job_files: int | None) -> None:
+        self._link: int | None = link
+        self._in = frames.Reader()
+        self._out = frames.Writer(link)
+        self._blocked = False
+        self._taken = 0
+        self._reports, reports = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._reports_in = frames.Reader()
+        self._birth = Birth(reports, signals, job_umask, job_files)
+        self._queue: deque[Task] = deque()
+        self._tasks: dict[str, Task] = {}
+        self._minders: dict[int, Minder] = {}
+        self._idle: list[Minder] = []
+        self._wards: list[Ward] = []
+        self._taps: list[tap.Tap] = []
+        self._strays: set[int] = set()
+        self._strays_wait = False
+        self._last_death = 0.0
+        self._ears = Ears(signals)
+        self._ears.also(link)
+        self._ears.also(self._reports)
+
+    @property
+    def me(self) -> notes.Proc:
+        """The nursery's own process."""
+        return self._birth.nursery
+
+    def run(self) -> None:
+        """Serve until the launcher is gone and the last minder and ward after it."""
+        while self._link is not None or self._queue or self._minders or self._wards or self._taps:
+            now = time.monotonic()
+            signals, ready = self._ears.wait(self._due(now), now)
+            if self._link in ready:
+                self._hear_launcher()
+            if self._reports in ready:
+                self._hear_minders()
+            if signals:
+                self._obey(signals)
+            for _ in range(min(STARTS_A_TURN, len(self._queue))):
+                self._begin(self._queue.popleft())
+            self._step(time.monotonic(), ready)
+            self._flush()
+
+    def _due(self, now: float) -> float | None:
+        """Return when to look again even if nothing is heard."""
+        if self._queue:
+            return now
+        dues = [ward.due for ward in self._wards if ward.due is not None]
+        dues += [copier.due for copier in self._taps if copier.due is not None]
+        if self._strays_wait:
+            dues.append(self._last_death + STRAY_S)
+        return min(dues, default=None)
+
+    def _step(self, now: float, ready: set[int]) -> None:
+        if self._wards:
+            self._wards = [ward for ward in self._wards if not ward.step(now)]
+        for copier in self._taps:
+            copier.pump(ready)
+        self._taps = [copier for copier in self._taps if not copier.done]
+        if self._strays_wait and now >= self._last_death + STRAY_S:
+            self._bury_strays()
+
+    # ---------------------------------------------------------------- the launcher
+
+    def _hear_launcher(self) -> None:
+        """Read orders, at most a full queue of them."""
+        while self._link is not None and len(self._queue) < QUEUE_MAX:
+            try:
+                data = os.read(self._link, READ)
+            except BlockingIOError:
+                break
+            except ConnectionResetError:
+                data = b""
+            if not data:
+                self._part()
+                return
+            for payload in self._in.feed(data):
+                task = Task(frames.Order(payload))
+                self._taken += 1
+                self._queue.append(task)
+                crash.point("nursery.taken")
+            if len(data) < READ:
+                break
+        self.tell("taken", n=self._taken)
+
+    def _part(self) -> None:
+        """Take no more orders: the launcher is gone, or the host is going down."""
+        if self._link is not None:
+            self._ears.forget(self._link)
+            os.close(self._link)
+            self._link = None
+        for minder in self._minders.values():
+            minder.dismiss()
+        self._idle.clear()
+
+    def tell(self, kind: str, **fields: object) -> None:
+        """Report to the launcher, if there still is one."""
+        if self._link is not None:
+            self._out.put(frames.report(kind, **fields))
+
+    def _flush(self) -> None:
+        link = self._link
+        if link is None or not self._out.waiting:
+            return
+        try:
+            blocked = not self._out.flush()
+        except OSError:
+            self._part()
+            return
+        if blocked != self._blocked:
+            self._blocked = blocked
+            self._ears.also(link, select.POLLIN | (select.POLLOUT if blocked else 0))
+
+    # ---------------------------------------------------------------- orders
+
+    def again(self, task: Task) -> None:
+        """Give an order that nobody had begun to a fresh minder."""
+        task.fresh = True
+        self._queue.append(task)
+
+    def spoken_for(self, ward: Ward) -> set[int]:
+        """Return the jobs that the other wards' identities name."""
+        return {job.pid for other in self._wards if other is not ward and (job := other.named) is not None}
+
+    def _begin(self, task: Task) -> None:
+        self._tasks[task.order.key] = task
+        while self._idle and not task.fresh:
+            if self._idle.pop().hand(task):
+                return
+        try:
+            minder = self._birth.fork(task)
+        except OSError as error:
+            self._revoke(task, f"cannot start: {error.strerror}")
+            return
+        self._minders[minder.pid] = minder
+        if self._link is None:
+            minder.dismiss()
+
+    def _revoke(self, task: Task, why: str) -> None:
+        """Make sure that nobody begins an order that we cannot serve, then say so."""
+        self._tasks.pop(task.order.key, None)
+        fault = claim.revoke(task.order.status, lock=task.order.lock)
+        if fault is None:
+            self.tell("failed", key=task.order.key, pid=self.me.pid, error=why, idle=False)
+        else:
+            self.tell("refused", key=task.order.key, pid=self.me.pid, why=fault, idle=False)
+
+    # ---------------------------------------------------------------- minders
+
+    def _hear_minders(self) -> None:
+        """Read what the minders report and hand it on."""
+        while True:
+            try:
+                data = os.read(self._reports, READ)
+            except BlockingIOError:
+                return
+            for payload in self._reports_in.feed(data):
+                self._note(notes.loads(payload.decode()))
+                crash.point("nursery.told")
+                if self._link is not None:
+                    self._out.put(frames.frame(payload))
+            if len(data) < READ:
+                return
+
+    def _note(self, report: dict[str, object]) -> None:
+        """Keep up with what a minder says of itself."""
+        kind, key, pid = report["r"], report.get("key"), report["pid"]
+        if kind == "started" and isinstance(key, str) and key in self._tasks:
+            self._tasks[key].order.forget_body()
+        if kind not in ("ended", "refused", "failed") or not isinstance(pid, int):
+            return
+        self._tasks.pop(str(key), None)
+        minder = self._minders.get(pid)
+        if minder is None:
+            return
+        minder.task = None
+        if report.get("idle") and minder.orders is not None:
+            self._idle.append(minder)
+
+    # ---------------------------------------------------------------- signals and deaths
+
+    def _obey(self, signals: set[int]) -> None:
+        if ears.CHLD in signals:
+            self._look_at_children()
+        ends = signals & {ears.TERM, ears.INT}
+        if ends:
+            self._part()
+        for ward in self._wards:
+            if ward.guard is not None:
+                watch.obey(ward.guard, signals)
+            ward.due = 0.0
+
+    def _look_at_children(self) -> None:
+        """Find dead minders without reaping anything else."""
+        try:
+            while (pid := kernel.peek_any()) is not None and pid in self._minders:
+                self._lose(pid)
+        except ChildProcessError:
+            self._strays.clear()
+            return
+        everyone = set(kernel.children())
+        if pid is not None:  # it hides the dead behind it
+            self._strays_wait = True
+            for child in everyone & self._minders.keys():
+                if kernel.peek(child) is not None:
+                    self._lose(child)
+        self._strays = self._stray(everyone)
+
+    def _stray(self, everyone: set[int]) -> set[int]:
+        """Return the children that are neither minders nor wards' jobs."""
+        return everyone - self._minders.keys() - {ward.leader for ward in self._wards if ward.leader is not None}
+
+    def _lose(self, pid: int) -> None:
+        """A minder has ended: bury it, and take over what it had in hand."""
+        self._hear_minders()
+        minder = self._minders.pop(pid)
+        end = kernel.peek(pid)
+        kernel.reap(pid)
+        minder.dismiss()
+        if minder in self._idle:
+            self._idle.remove(minder)
+        self._last_death = time.monotonic()
+        if minder.pipes is not None and (end is None or end.exit_code != 0):
+            self._take_tap(minder)
+        elif minder.pipes is not None:
+            minder.pipes.close()
+        if minder.task is not None:
+            self._tasks.pop(minder.task.order.key, None)
+            brought = self._stray(set(kernel.children())) - self._strays
+            self._wards.append(Ward(self, minder.task, pid, brought))
+
+    def _take_tap(self, minder: Minder) -> None:
+        """Copy the output of a job whose minder was killed."""
+        order, pipes = minder.first.order, minder.pipes
+        if pipes is None:
+            return
+        copier = tap.open_tap(pipes, order.body(), order.tap or 0, self._ears)
+        identity = notes.parse_identity(notes.read(notes.identity_path(order.status)) or b"", order.key)
+        copier.resume(identity.bases if identity else [])
+        self._taps.append(copier)
+
+    def _bury_strays(self) -> None:
+        """Reap the dead that belong to nobody any more."""
+        if any(ward.unsettled for ward in self._wards):
+            return
+        self._strays_wait = False
+        for pid in self._stray(set(kernel.children())):
+            kernel.reap(pid)
+
+
+def main() -> None:
+    """Be the nursery of whoever holds the other end of stdin."""
+    kernel.close_all_but({0, 1, 2})
+    link = os.dup(0)
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.close(null)
+    os.set_blocking(link, False)
+    job_umask = os.umask(OUR_UMASK)
+    os.chdir("/")
+    kernel.call_myself("pysched-nursery")
+    kernel.become_subreaper()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    signals = ears.open_signals()
+    nursery = Nursery(link, signals, job_umask, int(sys.argv[1]) if len(sys.argv) > 1 else soft)
+    rehearse(signals)
+    gc.collect()
+    gc.freeze()
+    try:
+        nursery.run()
+    except BaseException:
+        text = traceback.format_exc()[-3000:]
+        os.set_blocking(link, False)
+        os.write(link, frames.report("crashed", pid=os.getpid(), text=text))
+        raise
+
+
+if __name__ == "__main__":
+    main()

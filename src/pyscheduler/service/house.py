@@ -1,0 +1,238 @@
+"""The service while it lives: what ties engine, API, launcher, reloads and the service manager together.
+
+`House` is the API's host. It has one launcher for life, a supervisor that keeps an engine open, and small tasks that
+speak to the service manager, bury orphans where this is pid 1, and look around once. Nothing here decides about jobs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import socket
+import stat
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final
+
+from pyscheduler.__about__ import __version__
+from pyscheduler.api import build_app
+from pyscheduler.api.desk import FrontDesk
+from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing
+from pyscheduler.config import Config, deferred_checks
+from pyscheduler.engine import machine
+from pyscheduler.engine.clock import SystemClock
+from pyscheduler.engine.core import Engine
+from pyscheduler.engine.launcher import MinderLauncher
+from pyscheduler.model.run import Run
+from pyscheduler.service import surroundings
+from pyscheduler.service.listener import REQUESTS_END_S, Listener
+from pyscheduler.service.notify import Notifier
+from pyscheduler.service.reloading import Reading, Reloader
+from pyscheduler.service.signals import Wishes
+from pyscheduler.service.supervise import Supervisor
+
+log = logging.getLogger(__name__)
+runs_log = logging.getLogger("pyscheduler.runs")
+
+STOP_S: Final = 45.0
+"""How long the end may take, hurried or not: 5 s for requests, 5 s for launches, the rest for the disk."""
+HURRIED_STOP_S: Final = 10.0
+BURY_S: Final = 1.0
+STARTING_S: Final = 10.0
+"""How often the service manager hears that the start still goes on."""
+
+
+class House:
+    """One service. `ready` is set once the first engine runs."""
+
+    def __init__(
+        self, config: Config, reading: Reading, wishes: Wishes, ready: asyncio.Event, *, exit_on_failure: bool
+    ) -> None:
+        self._config, self._wishes, self._ready = config, wishes, ready
+        self._clock, self._launcher = SystemClock(), MinderLauncher()
+        self._notifier = Notifier(os.environ)
+        self._engine_stop = asyncio.Event()
+        self._supervisor = Supervisor(
+            config,
+            clock=self._clock,
+            launcher=self._launcher,
+            environ=reading.env,
+            stop=self._engine_stop,
+            hurry=wishes.hurry,
+            exit_on_failure=exit_on_failure,
+            on_open=self._opened,
+            on_change=self._changed,
+        )
+        self._reloader = Reloader(reading, config.settings, self.engine, self._notifier)
+        self._desk = FrontDesk(self)
+        self._small: set[asyncio.Task[None]] = set()
+        self.remarks: Sequence[str] = ()
+
+    # ----------------------------------------------------------------- as the API's host
+
+    @property
+    def standing(self) -> Standing:
+        """How it goes."""
+        return self._supervisor.standing
+
+    @property
+    def reload_failure(self) -> ReloadFailure | None:
+        """The last reload's failure; None where it succeeded."""
+        return self._reloader.failure
+
+    def engine(self) -> Engine:
+        """Return the engine that runs. Raises Unavailable."""
+        return self._supervisor.engine()
+
+    async def reload(self, actor: str, reason: str = "") -> Reloaded:
+        """Put what stands on disk in force. Raises ConfigError, Unavailable."""
+        return await self._reloader.reload(actor, reason)
+
+    async def load(self) -> Config:
+        """Return what stands on disk, checked. Raises ConfigError."""
+        return await self._reloader.load()
+
+    def on_hangup(self) -> None:
+        """Reload because of SIGHUP, unless there is nothing to reload yet."""
+        if self.standing.phase is Phase.RUNNING:
+            self._reloader.on_signal()
+        else:
+            log.warning("SIGHUP is ignored while the scheduler is %s", self.standing.phase)
+
+    # ----------------------------------------------------------------- life
+
+    async def live(self, listening: socket.socket, on_stuck: Callable[[int], object] | None) -> int:
+        """Serve until a stop is wished for or no engine can help any more; returns the exit code."""
+        what = (__version__, os.getpid(), len(self._config.jobs), self._config.path, self._config.settings.state_dir)
+        log.info("pyscheduler %s (pid %d): %d jobs of %s, state in %s", *what)
+        for problem in self._config.warnings:
+            log.warning("%s", problem)
+        listener = Listener(build_app(self, desk=self._desk), listening)
+        serving = asyncio.create_task(listener.run(), name="listener")
+        supervising = asyncio.create_task(self._supervisor.run(), name="supervisor")
+        self._begin_small_tasks()
+        stopping = asyncio.create_task(self._wishes.stop.wait())
+        try:
+            await asyncio.wait((serving, supervising, stopping), return_when=asyncio.FIRST_COMPLETED)
+            self._notifier.stopping("stopping; running jobs go on")
+            code = await self._end(listener, serving, supervising)
+            if code is None:
+                log.critical("the end is given up on: the disk does not answer; running jobs go on")
+                (on_stuck or (lambda _code: None))(1)
+            return 1 if code is None else code
+        finally:
+            stopping.cancel()
+            supervising.cancel()
+            for task in self._small:
+                task.cancel()
+            await self._launcher.close()
+            self._desk.threads.close()
+            self._notifier.close()
+
+    async def _end(self, listener: Listener, serving: asyncio.Task[None], supervising: asyncio.Task[int]) -> int | None:
+        """Close the API, then the engine; returns the exit code, None where that did not come to an end."""
+        crashed = serving.done() and not self._wishes.stop.is_set()
+        if crashed:
+            log.critical("the API's server has ended: %s", serving.exception())
+        hurrying = asyncio.create_task(self._hurry(listener))
+        try:
+            listener.close()
+            await asyncio.wait((serving,), timeout=REQUESTS_END_S + 2.0)
+            self._engine_stop.set()
+            if not await self._in_time(supervising):
+                return None
+            return supervising.result() or int(crashed)
+        finally:
+            hurrying.cancel()
+
+    async def _in_time(self, supervising: asyncio.Task[int]) -> bool:
+        """Wait for the last engine to close; False where it takes longer than it may."""
+        hurry = asyncio.create_task(self._wishes.hurry.wait())
+        try:
+            await asyncio.wait((supervising, hurry), timeout=STOP_S, return_when=asyncio.FIRST_COMPLETED)
+            if hurry.done():
+                await asyncio.wait((supervising,), timeout=HURRIED_STOP_S)
+            return supervising.done()
+        finally:
+            hurry.cancel()
+
+    async def _hurry(self, listener: Listener) -> None:
+        await self._wishes.hurry.wait()
+        listener.hurry()
+
+    # ----------------------------------------------------------------- an engine's beginning, and changes
+
+    def _opened(self, engine: Engine) -> None:
+        """Welcome an engine that has started."""
+        gc.freeze()  # what is here now stays: the collector need not walk it again
+        engine.subscribe(_log_run)
+
+    def _changed(self, standing: Standing) -> None:
+        if standing.phase is not Phase.RUNNING:
+            self._notifier.status(f"{standing.phase}: {standing.trouble}" if standing.trouble else standing.phase)
+            return
+        engine = self.engine()
+        self._notifier.ready(f"{len(engine.config.jobs)} jobs, configuration {engine.config_version}")
+        log.info("ready: %d open runs, configuration %d", len(engine.book.open_runs()), engine.config_version)
+        if not self._ready.is_set():
+            self._ready.set()
+            self._start_small(self._look_around())
+            self._start_small(self._check_later())
+
+    # ----------------------------------------------------------------- small tasks
+
+    def _begin_small_tasks(self) -> None:
+        if self._notifier.watchdog_s is not None:
+            self._start_small(self._say_alive(self._notifier.watchdog_s / 3))
+        if machine.am_i_pid1():
+            self._start_small(self._bury())
+        self._start_small(self._say_starting())
+
+    def _start_small(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._small.add(task)
+        task.add_done_callback(self._small_ended)
+
+    def _small_ended(self, task: asyncio.Task[None]) -> None:
+        self._small.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a helper of the service has failed: %s", error, exc_info=error)
+
+    async def _say_alive(self, every_s: float) -> None:
+        while True:
+            self._notifier.alive()
+            await asyncio.sleep(every_s)
+
+    async def _say_starting(self) -> None:
+        while self.standing.phase is Phase.STARTING:
+            self._notifier.starting(self.standing.trouble or "starting", 6 * STARTING_S)
+            await asyncio.sleep(STARTING_S)
+
+    async def _bury(self) -> None:
+        while True:
+            await asyncio.sleep(BURY_S)
+            machine.reap_unknown_children()
+
+    async def _look_around(self) -> None:
+        """Find out, once, what here would kill running jobs or leaves something to chance."""
+        around = await surroundings.gather(os.environ)
+        found = surroundings.remarks(around, self._config.settings.max_running)
+        state_dir = self._supervisor.state_dir
+        guard = await asyncio.to_thread(self._launcher.guard_report, state_dir / "status")
+        mode = stat.S_IMODE(state_dir.stat().st_mode)
+        loose = [f"{state_dir} has mode {mode:04o}, open to other users; chmod 700 it"] if mode & 0o077 else []
+        for remark in (*(str(each) for each in found if each.warn), *guard.lines, *loose):
+            log.warning("%s", remark)
+        self.remarks = (*map(str, found), *guard.lines, *loose)
+
+    async def _check_later(self) -> None:
+        """Do the look-aheads that reading the configuration had no time for."""
+        if self._config.pending:
+            for problem in await asyncio.to_thread(lambda: list(deferred_checks(self._config))):
+                log.warning("%s", problem)
+
+
+def _log_run(run: Run) -> None:
+    reason = f": {run.reason}" if run.reason else ""
+    runs_log.info("%s is %s%s", run.run_id, run.state, reason)

@@ -1,0 +1,117 @@
+"""The HTTP server in our loop, on our socket: uvicorn with its signal handling off, and who is at the other end.
+
+The peer of a Unix socket is what the kernel says (SO_PEERCRED), taken once a connection and never from a header.
+
+Limits of jobs.md 13.7, and who keeps them: head 16 KiB, keep-alive 5 s, 1,000 connections (uvicorn); 10 s for a head
+(here); 100 headers, body 1 MiB in 30 s, 30 s for each write (`api/gates.py`). HTTP/1.1 only, through h11: it has a
+limit for heads, which httptools has not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import struct
+from collections.abc import Iterator
+from typing import Any, Final
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from pyscheduler.api.callers import Peer
+
+HEAD_BYTES: Final = 16 * 1024
+HEAD_S: Final = 10.0
+KEEP_ALIVE_S: Final = 5
+CONNECTIONS: Final = 1000
+REQUESTS_END_S: Final = 5
+"""How long requests under way may take once the end has begun."""
+_CREDENTIALS: Final = struct.Struct("3i")
+
+
+class PeerProtocol(H11Protocol):
+    """One connection. Its requests carry `peer` and `abort` in their state."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Learn who is there, and give them HEAD_S for a first request."""
+        super().connection_made(transport)
+        self.app_state = {**self.app_state, "peer": _peer_of(transport), "abort": transport.abort}
+        self._late = self.loop.call_later(HEAD_S, self._too_late)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes in; a head that has begun must come to its end in time."""
+        super().data_received(data)
+        head_is_open = self.conn.their_state is h11.IDLE
+        if not head_is_open and self._late is not None:
+            self._late.cancel()
+            self._late = None
+        elif head_is_open and self._late is None:
+            self._late = self.loop.call_later(HEAD_S, self._too_late)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the clock."""
+        if self._late is not None:
+            self._late.cancel()
+        super().connection_lost(exc)
+
+    def _too_late(self) -> None:
+        self._late = None
+        if self.conn.their_state is h11.IDLE:
+            self.transport.close()
+
+
+class Listener:
+    """Serves an ASGI application on one socket until closed."""
+
+    def __init__(self, app: Any, listening: socket.socket) -> None:
+        self._socket = listening
+        self._server = _Server(
+            uvicorn.Config(
+                app,
+                http=PeerProtocol,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                h11_max_incomplete_event_size=HEAD_BYTES,
+                timeout_keep_alive=KEEP_ALIVE_S,
+                timeout_graceful_shutdown=REQUESTS_END_S,
+                limit_concurrency=CONNECTIONS,
+            )
+        )
+
+    async def run(self) -> None:
+        """Serve until `close`."""
+        await self._server.serve(sockets=[self._socket])
+
+    def close(self) -> None:
+        """Take no new connections; `run` returns when the requests under way are answered, after 5 s at the latest."""
+        self._server.should_exit = True
+
+    def hurry(self) -> None:
+        """Wait for no request any longer."""
+        self._server.should_exit = self._server.force_exit = True
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the process's signals to the service."""
+        yield
+
+
+def _peer_of(transport: asyncio.BaseTransport) -> Peer | None:
+    """Return who the kernel says is at the other end, None where it cannot say."""
+    connection = transport.get_extra_info("socket")
+    try:
+        packed = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    except (AttributeError, OSError):
+        return None
+    pid, uid, gid = _CREDENTIALS.unpack(packed)
+    return Peer(pid, uid, gid)

@@ -1,0 +1,237 @@
+"""Keeping an engine on the store: the engine fails stop, the service stays. DESIGN 3, "Fail-stop".
+
+One engine after the other is opened on the same store, until the service stops. When one fails, or cannot be opened,
+it is closed whole (its launches have returned or are called off, its writer's thread has ended, its store is closed)
+before the next is tried: after 1 s, doubling to 30 s, or to 5 s where the store is out of reach or out of room, for
+as long as that lasts. The launcher belongs to the service and outlives them all, so the next engine adopts what runs.
+
+Only what no waiting can mend ends the service: a damaged store or a foreign one, at any time; one that another
+process holds when we begin; any failure with `exit_on_failure`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from pyscheduler.api.host import Phase, Standing
+from pyscheduler.config import Config
+from pyscheduler.engine.core import Engine
+from pyscheduler.engine.ports import Clock, Launcher
+from pyscheduler.errors import EngineFailedError, StoreDamaged, StoreForeign, StoreLocked, StoreUnavailable, Unavailable
+from pyscheduler.store import Store
+
+log = logging.getLogger(__name__)
+
+FIRST_WAIT_S: Final = 1.0
+LONGEST_WAIT_S: Final = 30.0
+LONGEST_OUT_OF_REACH_S: Final = 5.0
+STEADY_S: Final = 60.0
+"""After running this long an engine's failure is a new trouble: the next wait is the first one again."""
+STORE_WAIT_S: Final = 10.0
+"""How long another writer (`tick`, the command line) may hold the store when we open it."""
+
+
+class Patience:
+    """How long to wait before the next try."""
+
+    def __init__(self) -> None:
+        self._next_s = FIRST_WAIT_S
+
+    def after(self, error: BaseException, ran_s: float) -> float:
+        """Return the seconds to wait after a failure of an engine that had run for `ran_s`."""
+        if ran_s >= STEADY_S:
+            self._next_s = FIRST_WAIT_S
+        longest = LONGEST_OUT_OF_REACH_S if isinstance(root_of(error), StoreUnavailable) else LONGEST_WAIT_S
+        wait_s = min(self._next_s, longest)
+        self._next_s = min(self._next_s * 2, LONGEST_WAIT_S)
+        return wait_s
+
+
+class Supervisor:
+    """Keeps an engine on one store. `on_open` is called with each that has started, before it is shown."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        clock: Clock,
+        launcher: Launcher,
+        environ: Mapping[str, str],
+        stop: asyncio.Event,
+        hurry: asyncio.Event,
+        exit_on_failure: bool,
+        on_open: Callable[[Engine], None],
+        on_change: Callable[[Standing], None],
+    ) -> None:
+        self._config, self._state_dir = config, config.settings.state_dir
+        self._clock, self._launcher, self._environ = clock, launcher, environ
+        self._stop, self._hurry = stop, hurry
+        self._exit_on_failure = exit_on_failure
+        self._on_open, self._on_change = on_open, on_change
+        self._engine: Engine | None = None
+        self._held_store = False
+        self.standing = Standing(Phase.STARTING, clock.now())
+
+    @property
+    def state_dir(self) -> Path:
+        """Where the store lies: for life, whatever a reload says."""
+        return self._state_dir
+
+    def engine(self) -> Engine:
+        """Return the engine that runs. Raises Unavailable."""
+        if self._engine is None or self.standing.phase is not Phase.RUNNING:
+            raise self._unavailable()
+        return self._engine
+
+    def _unavailable(self) -> Unavailable:
+        if self.standing.phase is Phase.FAILED:
+            mend = f"it opens its store again by itself ({self.standing.trouble})"
+            return Unavailable("scheduler failed; see the scheduler log", mend=mend)
+        return Unavailable(f"scheduler is {self.standing.phase}", mend="ask again in a moment")
+
+    # ----------------------------------------------------------------- lives
+
+    async def run(self) -> int:
+        """Keep an engine open until a stop is wished for; returns the exit code."""
+        patience = Patience()
+        while not self._stop.is_set():
+            began = self._clock.monotonic()
+            error = await self._one_life()
+            if error is None:
+                break
+            if self._is_last(error):
+                return 1
+            wait_s = patience.after(error, self._clock.monotonic() - began)
+            log.warning("the next try to open the store is in %.0f s", wait_s)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), wait_s)
+        return 0
+
+    async def _one_life(self) -> BaseException | None:
+        """Open an engine and keep it until it fails (returns why) or a stop is wished for (returns None)."""
+        try:
+            engine = await self._open()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next try or the exit follows
+            self._trouble(error)
+            return error
+        if engine is None:
+            return None
+        try:
+            self._on_open(engine)
+            self._engine = engine
+            self._stand(Phase.RUNNING, self.standing.trouble)
+            failure = await self._until_over(engine)
+            if failure is None:
+                self._stand(Phase.STOPPING, "")
+            else:
+                self._trouble(failure)
+            return failure
+        finally:
+            self._config, self._engine = engine.config, None
+            await close(engine, self._hurry)
+
+    async def _until_over(self, engine: Engine) -> BaseException | None:
+        failing = asyncio.create_task(engine.wait_failed())
+        stopping = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait((failing, stopping), return_when=asyncio.FIRST_COMPLETED)
+            return failing.result() if failing.done() else None
+        finally:
+            failing.cancel()
+            stopping.cancel()
+
+    async def _open(self) -> Engine | None:
+        """Return an engine that has started; None where a hurried stop was wished for meanwhile. Raises why not."""
+        store = await asyncio.to_thread(Store.open, self._state_dir, wait_s=STORE_WAIT_S)
+        self._held_store = True
+        try:
+            engine = Engine(self._config, store, clock=self._clock, launcher=self._launcher, environ=self._environ)
+        except BaseException:
+            await asyncio.to_thread(store.close)
+            raise
+        try:
+            if await self._start(engine):
+                return engine
+        except BaseException:
+            await close(engine, self._hurry)
+            raise
+        await close(engine, self._hurry)
+        return None
+
+    async def _start(self, engine: Engine) -> bool:
+        """Start an engine; False where that was given up because somebody is in a hurry."""
+        starting = asyncio.create_task(engine.start())
+        hurry = asyncio.create_task(self._hurry.wait())
+        try:
+            await asyncio.wait((starting, hurry), return_when=asyncio.FIRST_COMPLETED)
+            if not starting.done():
+                starting.cancel()
+                await asyncio.wait((starting,))
+                return False
+            await starting
+            return True
+        finally:
+            hurry.cancel()
+            starting.cancel()
+
+    # ----------------------------------------------------------------- how it stands
+
+    def _trouble(self, error: BaseException) -> None:
+        root = root_of(error)
+        text = f"{root}" if str(root) else type(root).__name__
+        log.error("the scheduler cannot work: %s", text)
+        phase = Phase.STARTING if self._never_ran else Phase.FAILED
+        self._stand(phase, text, failures=self.standing.failures + 1)
+
+    @property
+    def _never_ran(self) -> bool:
+        return self.standing.phase is Phase.STARTING
+
+    def _stand(self, phase: Phase, trouble: str, failures: int | None = None) -> None:
+        failures = self.standing.failures if failures is None else failures
+        self.standing = Standing(phase, self._clock.now(), trouble, failures)
+        self._on_change(self.standing)
+
+    def _is_last(self, error: BaseException) -> bool:
+        """Whether no further try is made."""
+        root = root_of(error)
+        if isinstance(root, StoreDamaged | StoreForeign) or self._exit_on_failure:
+            return True
+        return isinstance(root, StoreLocked) and not self._held_store
+
+
+def root_of(error: BaseException) -> BaseException:
+    """Return what made an engine fail."""
+    while isinstance(error, EngineFailedError) and error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+async def close(engine: Engine, hurry: asyncio.Event) -> None:
+    """Close an engine with everything it holds; whatever fails on the way, the store is closed at the end.
+
+    In a hurry launches under way are called off; the next engine finds what became of them.
+    """
+
+    async def let_go() -> None:
+        await hurry.wait()
+        await engine.attempts.let_go()
+
+    hurrying = asyncio.create_task(let_go())
+    for step in (engine.stop, engine.writer.close):
+        try:
+            await step()
+        except Exception:
+            log.exception("the engine did not close cleanly; running jobs go on under their minders")
+    hurrying.cancel()
+    try:
+        await asyncio.to_thread(engine.store.close)
+    except Exception:
+        log.exception("the store did not close cleanly")
+    gc.unfreeze()

@@ -1,0 +1,151 @@
+"""Where tests run real attempts: a folder of its own, specs that need no boilerplate, and waiting for facts."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from pyscheduler import minder
+from pyscheduler.engine import machine
+from pyscheduler.engine.clock import SystemClock
+from pyscheduler.engine.launcher import MinderLauncher, status_path
+from pyscheduler.engine.minding.census import take_census
+from pyscheduler.engine.ports import AttemptRef, LaunchSpec
+
+PATIENCE_S = 30.0
+"""Longer than anything here takes on a busy machine; a test that needs all of it has failed."""
+RUN_ID = "nightly.2027-05-20.1"
+
+
+class Yard:
+    """One test's folder and its attempts."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.status = home / "status"
+        self.logs = home / "logs"
+        self.keys: set[str] = set()
+
+    def spec(self, *argv: str, key: str | None = None, env: Mapping[str, str] | None = None, **more: Any) -> LaunchSpec:
+        """Return the order of a fresh attempt; one item is run by the shell, several are exec'd."""
+        key = key or secrets.token_hex(8)
+        self.keys.add(key)
+        command = ("/bin/sh", "-c", argv[0]) if len(argv) == 1 else argv
+        fields: dict[str, Any] = {
+            "run_id": RUN_ID,
+            "attempt": 1,
+            "key": key,
+            "argv": command,
+            "env": {"PATH": os.environ["PATH"], "HOME": str(self.home), **(env or {})},
+            "cwd": str(self.home),
+            "stdout_path": self.logs / f"{key}.out",
+            "stderr_path": self.logs / f"{key}.err",
+            "status_path": status_path(self.status, RUN_ID, 1, key),
+            "kill_grace_s": 5.0,
+        }
+        return LaunchSpec(**{**fields, **more})
+
+    def ref(self, spec: LaunchSpec, pid: int | None = None, **more: Any) -> AttemptRef:
+        """Return what a store would remember of the attempt."""
+        fields: dict[str, Any] = {
+            "run_id": spec.run_id,
+            "attempt": spec.attempt,
+            "key": spec.key,
+            "status_path": spec.status_path,
+            "boot_id": machine.boot_id(),
+            "started_at": SystemClock().now(),
+            "pid": pid,
+            "timeout_s": spec.timeout_s,
+            "kill_grace_s": spec.kill_grace_s,
+        }
+        return AttemptRef(**{**fields, **more})
+
+    def out(self, spec: LaunchSpec) -> str:
+        """Return what the attempt has printed so far."""
+        return spec.stdout_path.read_text()
+
+    def file(self, name: str) -> Path:
+        """Return a path inside the folder."""
+        return self.home / name
+
+
+@asynccontextmanager
+async def minders(home: Path, **options: Any) -> AsyncIterator[tuple[MinderLauncher, Yard]]:
+    """Give a launcher and a yard; afterwards nothing that the test started may be left running."""
+    yard = Yard(home)
+    launcher = MinderLauncher(**options)
+    try:
+        yield launcher, yard
+    finally:
+        await launcher.close()
+        for pid in carriers(yard.keys):
+            kill(pid)
+
+
+def hurried(home: Path, **constants: float) -> str:
+    """Return a `python` for the launcher whose nursery has other constants: `watch__IDLE_S=0.2`.
+
+    So a test sees in a moment what otherwise takes ten seconds. The code that runs is the real one.
+    """
+    folder = str(Path(minder.__file__).parent)
+    lines = [
+        f"#!{sys.executable} -I",
+        "import importlib, sys, types",
+        "package = types.ModuleType('minder')",
+        f"package.__path__ = [{folder!r}]",
+        "sys.modules['minder'] = package",
+        "nursery = importlib.import_module('minder.nursery')",
+        "sys.argv = sys.argv[4:]",
+    ]
+    for name, value in constants.items():
+        module, _, constant = name.partition("__")
+        lines.append(f"importlib.import_module('minder.{module}').{constant} = {value!r}")
+    path = home / "hurried-python"
+    path.write_text("\n".join([*lines, "nursery.main()"]) + "\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def kill(pid: int, signum: int = signal.SIGKILL) -> None:
+    """Signal a process that may have ended by itself."""
+    try:
+        os.kill(pid, signum)
+    except ProcessLookupError:
+        pass  # which is what was wanted
+
+
+def carriers(keys: set[str]) -> list[int]:
+    """Return the living processes that carry one of these attempts' keys."""
+    return [pid for key in keys for pid in take_census().carriers(key) if alive(pid)]
+
+
+async def until(fact: Callable[[], Any], what: str = "") -> Any:
+    """Wait until a fact holds and return it."""
+    end = time.monotonic() + PATIENCE_S
+    while not (found := fact()):
+        assert time.monotonic() < end, f"still not so after {PATIENCE_S} s: {what or fact}"
+        await asyncio.sleep(0.01)
+    return found
+
+
+def alive(pid: int) -> bool:
+    """Whether the process runs code: a zombie does not."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return text.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def number_in(path: Path) -> int | None:
+    """Return the number a job has written there, None as long as it has not."""
+    text = path.read_text() if path.exists() else ""
+    return int(text) if text.endswith("\n") else None
