@@ -1,6 +1,6 @@
 """What does it cost to remember? Processor time of one batch, and durable saves a second, alone and in company.
 
-    python bench/store_writes.py [--seconds 3] [--state DIR]
+    PYTHONPATH=src python -m bench.store_writes [--seconds 3] [--state DIR]
 
 One JSON line a question. The batch is the common one: a run's new state, its attempt, three logbook lines. `limit` is
 what the disk itself allows: appending 4 KiB to a file and syncing it, over and over. With --state the saves go to a
@@ -12,10 +12,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
-import json
 import os
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,8 +22,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
-
+from bench.measure import create_fsync_ms, emit
 from pyscheduler.model.ids import make_run_id
 from pyscheduler.model.run import Attempt, LogbookLine, Outcome, Run, RunState, Trigger
 from pyscheduler.store import Batch, Store, StoreWriter
@@ -133,19 +130,6 @@ def appends_a_second(folder: Path, seconds: float = 1.0) -> float:
     return round(count / (time.perf_counter() - began), 1)
 
 
-def create_and_sync_us(folder: Path) -> int:
-    """Return the median cost of creating and syncing a small file where the store lies."""
-    took = []
-    for number in range(50):
-        began = time.perf_counter()
-        descriptor = os.open(folder / f"probe{number}", os.O_CREAT | os.O_WRONLY)
-        os.write(descriptor, b"x")
-        os.fsync(descriptor)
-        os.close(descriptor)
-        took.append(time.perf_counter() - began)
-    return round(sorted(took)[25] * 1e6)
-
-
 def a_store(folder: Path, name: str, source: Path | None, *, sync: bool) -> Store:
     """Return a new store, or a copy of the given one."""
     state_dir = folder / name
@@ -165,17 +149,17 @@ def main() -> None:
         common: dict[str, Any] = {
             "bench": "store_writes",
             "limit_appends_per_s": appends_a_second(folder),
-            "create_fsync_us": create_and_sync_us(folder),
             "load": round(os.getloadavg()[0], 1),
+            **create_fsync_ms(folder),
         }
         store = a_store(folder, "cpu", options.state, sync=False)
-        print(json.dumps({**common, "what": "cpu of a batch", "target_us": 250, **cpu_of_a_batch(store)}), flush=True)
+        emit(**common, what="cpu of a batch", target_us=250, **cpu_of_a_batch(store))
         store.close()
         shutil.rmtree(folder / "cpu")
         for waiters in (1, 16, 200):
             store = a_store(folder, f"saves-{waiters}", options.state, sync=True)
             found = asyncio.run(saves_a_second(store, waiters, options.seconds))
-            print(json.dumps({**common, "what": f"durable saves, {waiters} waiting at once", **found}), flush=True)
+            emit(**common, what=f"durable saves, {waiters} waiting at once", **found)
             store.close()
             shutil.rmtree(folder / f"saves-{waiters}")
 
