@@ -41,7 +41,7 @@ class Store(Reads):
 
     def __init__(self, parts: OpenStore) -> None:
         self._files = parts.files
-        self._identity = parts.identity
+        self._watch = parts.watch
         self._lock = parts.lock
         self._readers = parts.readers
         self._writer: Connection | None = parts.writer
@@ -168,7 +168,7 @@ class Store(Reads):
     def _look(self, *, committed: bool = False) -> None:
         """Notice that the files were moved or removed; what was just committed to them is then as good as unknown."""
         try:
-            self._files.check(self._identity)
+            self._watch.check()
         except StoreDamaged as error:
             error.outcome_unknown = committed
             raise self._seen(error) from None
