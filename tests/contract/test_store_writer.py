@@ -210,6 +210,27 @@ async def test_closing_saves_what_is_pending_and_ends_the_thread(store: Store) -
     assert threading.active_count() <= before + 1  # the loop's helper thread that joined ours
 
 
+def test_a_loop_that_was_closed_without_us_leaves_no_thread_behind(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that just ends has its last batch saved all the same, and the thread goes with the loop."""
+    gate = Gate(store, monkeypatch)
+
+    async def main() -> None:
+        writer = await started(store)
+        saving = asyncio.create_task(writer.save(Batch(runs=(a_run(),))))
+        await gate.reached()
+        saving.cancel()
+
+    asyncio.run(main())
+    gate.open()
+    for thread in threading.enumerate():
+        if thread.name == "store-writer":
+            thread.join(30)
+            assert not thread.is_alive()
+    assert len(store.open_runs()) == 1
+
+
 async def test_a_writer_is_started_once_and_before_it_saves(store: Store) -> None:
     """Saving before the start is refused, starting twice is our bug."""
     writer = StoreWriter(store)
