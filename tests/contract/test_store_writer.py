@@ -71,6 +71,19 @@ async def test_saves_posted_together_are_one_commit(store: Store) -> None:
     await writer.close()
 
 
+async def test_a_trip_sets_out_at_the_end_of_the_turn(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever saves in the same turn of the loop comes along, however long the turn takes."""
+    gate = Gate(store, monkeypatch)
+    writer = await started(store)
+    saving = writer.save(Batch(engine={"a": "1"}))
+    waited_for = saving.send(None)  # as far as the first turn goes; we have not let go of the loop
+    assert not gate.entered.wait(0.3)
+    gate.open()
+    await asyncio.wait_for(asyncio.shield(waited_for), 30)
+    saving.close()
+    await writer.close()
+
+
 async def test_what_arrives_during_a_commit_is_the_next_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a commit is under way everything that comes is merged into one that follows it."""
     gate = Gate(store, monkeypatch)
