@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contract.store_kit import DAY, NOON, STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 from pyscheduler.errors import NaiveTime, StoreError, StoreUnavailable
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.job import ConfigSource
 from pyscheduler.model.run import Cause, Outcome, RunState, Trigger
 from pyscheduler.store import Batch, LineQuery, Store
-from tests.contract.store_kit import DAY, NOON, STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 
 @pytest.fixture(params=STORES)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contract.store_kit import STORES, OpenAgain, a_line, a_run, opener
 
 from pyscheduler.errors import StoreError, StoreUnavailable
 from pyscheduler.model.run import RunState
 from pyscheduler.store import Batch, LineQuery, Store, StoreWriter
-from tests.contract.store_kit import STORES, OpenAgain, a_line, a_run, opener
 
 
 @pytest.fixture(params=STORES)
