@@ -79,7 +79,10 @@ class Guard:
 
     def look_for_stop(self, now: float) -> None:
         """Obey the order to stop this attempt if there is one."""
-        order = notes.read_stop(self.status, self.identity.key)
+        try:
+            order = notes.read_stop(self.status, self.identity.key)
+        except OSError:
+            return  # a disk that cannot be read gives no orders; the launcher signals again
         if order is None or self._phase >= NOTE:
             return
         grace = order.get("grace_s")

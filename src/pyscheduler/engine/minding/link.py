@@ -26,7 +26,8 @@ NURSERY: Final = str(Path(minder.__file__).with_name("nursery.py"))
 TAKE_S: Final = 5.0
 """How long a nursery may leave an order in the socket."""
 ALL_SIGNALS: Final = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
-READ: Final = 256 * 1024
+READ: Final = 64 * 1024
+"""Reports read in one turn of the loop: some four hundred."""
 QUEUE_MAX: Final = 64 * frames.FRAME_MAX
 """Bytes of orders that wait for the socket; 5 s later the link is given up anyway."""
 
