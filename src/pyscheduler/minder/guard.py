@@ -22,9 +22,9 @@ RUNS, TERM, KILL, NOTE, DONE = range(5)
 KILL_WAIT_S = 10.0
 """How long what was killed may take to vanish before it counts as a survivor."""
 NOTE_RETRY_S = 1.0
+ERROR_MAX = 1000
 LOOK_S = 0.1
 """How often a tree that is being ended is looked at, beside each SIGCHLD."""
-MAX_WAIT_S = 3600.0
 
 
 class Guard:
@@ -246,7 +246,7 @@ class Guard:
             "exit_code": end.exit_code,
             "signal": end.signal if end.signal is not None else self._passed_on,
             "ended_at": self._ended_at or notes.instant(),
-            "start_error": self.start_error,
+            "start_error": self.start_error[:ERROR_MAX] if self.start_error else None,
             "stopped_by": self.stopped_by,
             "lost": self.lost,
             "reason": self._reason[:500],
