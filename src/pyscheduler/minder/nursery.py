@@ -39,6 +39,8 @@ READ = 256 * 1024
 QUEUE_MAX = 4096
 """Orders read and not yet begun; beyond it the launcher's socket fills up, and its 5 s say so."""
 STARTS_A_TURN = 8
+ACK_S = 0.5
+"""How long the word that orders were read waits for another report to travel with."""
 STRAY_S = 1.0
 OUR_UMASK = 0o027
 """Logs 0640, their folders 0750, whatever umask the scheduler was started under."""
@@ -53,6 +55,7 @@ class Nursery:
         self._out = frames.Writer(link)
         self._blocked = False
         self._taken = 0
+        self._ack_due: float | None = None
         self._reports, reports = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._reports_in = frames.Reader()
         self._birth = Birth(reports, signals, job_umask, job_files)
@@ -96,6 +99,8 @@ class Nursery:
             return now
         dues = [ward.due for ward in self._wards if ward.due is not None]
         dues += [copier.due for copier in self._taps if copier.due is not None]
+        if self._ack_due is not None:
+            dues.append(self._ack_due)
         if self._strays_wait:
             dues.append(self._last_death + STRAY_S)
         return min(dues, default=None)
@@ -106,6 +111,8 @@ class Nursery:
         for copier in self._taps:
             copier.pump(ready)
         self._taps = [copier for copier in self._taps if not copier.done]
+        if self._ack_due is not None and now >= self._ack_due:
+            self._report(b"")
         if self._strays_wait and now >= self._last_death + STRAY_S:
             self._bury_strays()
 
@@ -130,7 +137,7 @@ class Nursery:
                 crash.point("nursery.taken")
             if len(data) < READ:
                 break
-        self.tell("taken", n=self._taken)
+        self._ack_due = self._ack_due or time.monotonic() + ACK_S
 
     def _part(self) -> None:
         """Take no more orders: the launcher is gone, or the host is going down."""
@@ -144,8 +151,16 @@ class Nursery:
 
     def tell(self, kind: str, **fields: object) -> None:
         """Report to the launcher, if there still is one."""
-        if self._link is not None:
-            self._out.put(frames.report(kind, **fields))
+        self._report(frames.report(kind, **fields))
+
+    def _report(self, data: bytes) -> None:
+        """Send a report; how many orders were read travels with it."""
+        if self._link is None:
+            return
+        if self._ack_due is not None:
+            self._ack_due = None
+            self._out.put(frames.report("taken", n=self._taken))
+        self._out.put(data)
 
     def _flush(self) -> None:
         link = self._link
@@ -206,8 +221,7 @@ class Nursery:
             for payload in self._reports_in.feed(data):
                 self._note(notes.loads(payload.decode()))
                 crash.point("nursery.told")
-                if self._link is not None:
-                    self._out.put(frames.frame(payload))
+                self._report(frames.frame(payload))
             if len(data) < READ:
                 return
 

@@ -29,11 +29,12 @@ class Hands:
         """
         if self._pool is None:
             self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="pysched-minding")
-        work = asyncio.get_running_loop().run_in_executor(self._pool, call, *args)
+        work = self._pool.submit(call, *args)
         try:
-            return await asyncio.shield(work)
+            return await asyncio.wrap_future(work)
         except asyncio.CancelledError:
-            await asyncio.wait([work])
+            if not work.cancelled():  # it had begun
+                await asyncio.wait([asyncio.wrap_future(work)])
             raise
 
     def close(self) -> None:
