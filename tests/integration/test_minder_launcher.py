@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from pyscheduler.engine.launcher import MinderLauncher, read_status
 from pyscheduler.engine.ports import Finished, Lost, Running
 from pyscheduler.errors import LaunchError
+from pyscheduler.minder import kernel
 from tests.yard import Yard, alive, number_in, until
 
 
@@ -134,6 +136,24 @@ async def test_sweep_removes_what_is_final_and_names_what_nobody_knows(launcher:
     assert await launcher.sweep(yard.status, known.get) == (specs["unknown"].status_path,)
     left = {path.name.split(".")[4] for path in yard.status.iterdir()}
     assert left == {specs["open"].key, specs["unknown"].key}
+
+
+async def test_a_launcher_that_is_dropped_lets_its_nursery_go(yard: Yard) -> None:
+    """Seed 000's program never closes one: after its loop and its last user nothing of it may stay."""
+
+    def first() -> int:
+        async def main() -> int:
+            handle = await MinderLauncher().launch(yard.spec("exit 3"))
+            assert (await handle.wait()).exit_code == 3
+            found = kernel.stat(handle.pid or 0)
+            assert found is not None
+            return found.parent
+
+        return asyncio.run(main())
+
+    nursery = await asyncio.to_thread(first)
+    gc.collect()
+    await until(lambda: not alive(nursery), "the nursery has ended")
 
 
 async def test_a_closed_launcher_takes_no_orders(launcher: MinderLauncher, yard: Yard) -> None:
