@@ -64,7 +64,6 @@ OUTCOMES = st.builds(
 ACTIONS = [
     "hold",
     "release",
-    "kill",
     "force_start",
     "skip",
     "cancel",
@@ -192,16 +191,24 @@ class EngineMachine(RuleBasedStateMachine):
         today = self.night.clock.now().date()
         self._act(self.night.engine.backfill(job, start=today - timedelta(days=back), end=today, actor="ann"))
 
-    @rule(pick=st.integers(0, 999), action=st.sampled_from(ACTIONS))
-    def act_on_a_run(self, pick: int, action: str) -> None:
-        if not self.shown:
+    @rule(pick=st.integers(0, 999), action=st.sampled_from(ACTIONS), of=st.sampled_from(["running", "open", "any"]))
+    def act_on_a_run(self, pick: int, action: str, of: str) -> None:
+        open_ids = {run.run_id for run in self.night.engine.book.open_runs()}
+        groups = {"running": sorted(self.night.launcher.running), "open": sorted(open_ids), "any": sorted(self.shown)}
+        if not groups[of]:
             return
-        run_id = sorted(self.shown)[pick % len(self.shown)]
+        run_id = groups[of][pick % len(groups[of])]
         engine = self.night.engine
         if action == "downstream":
             self._act(engine.rerun(run_id, actor="ann", downstream=True))
         else:
             self._act(getattr(engine, action)(run_id, actor="ann"))
+
+    @rule(pick=st.integers(0, 9))
+    def kill_what_runs(self, pick: int) -> None:
+        running = sorted(self.night.launcher.running)
+        if running:
+            self._act(self.night.engine.kill(running[pick % len(running)], actor="ann"))
 
     @rule(job=st.sampled_from([None, "load", "tick"]), catch_up=st.booleans())
     def pause_or_resume(self, job: str | None, catch_up: bool) -> None:
