@@ -1,4 +1,5 @@
-"""REMEMBER: SQL and nothing but SQL. `Store` is the one door, `StoreWriter` the way through it for many waiters.
+"""REMEMBER: SQL and nothing but SQL. `Store` is the one door, `StoreWriter` the way through it for many waiters; `Peek`
+only looks, from outside.
 
 What must always hold: what was saved is there after any crash, whole; what was not is not; and nothing outside this
 room knows a table. The format stands in `schema.py`, what may be asked in `questions.py`.
@@ -6,6 +7,7 @@ room knows a table. The format stands in `schema.py`, what may be asked in `ques
 
 from pyscheduler.model.batch import Batch
 from pyscheduler.store.generation import GenerationState
+from pyscheduler.store.peek import Peek
 from pyscheduler.store.questions import LatestRow, LineQuery, Page, PrunableRun, RunQuery
 from pyscheduler.store.store import Store
 from pyscheduler.store.writer import StoreWriter
@@ -16,6 +18,7 @@ __all__ = [
     "LatestRow",
     "LineQuery",
     "Page",
+    "Peek",
     "PrunableRun",
     "RunQuery",
     "Store",

@@ -5,6 +5,7 @@
 | `pysched.db`, `-wal`, `-shm` | the database, its log of what is not yet copied into it, and the log's index |
 | `store.lock` | locked (flock) by the one process that has the store open, whose pid is its text. Never removed |
 | `generation` | a number, raised at each start of an engine (`generation.py`); proof that a store once was here |
+| `pysched.db.new` | a database being made, not yet one |
 | `restoring` | there while a backup is being put in place; a store with it is neither the old nor the new one |
 
 What must always hold: nothing here opens the database's file itself. On POSIX, closing *any* descriptor of a file drops
@@ -39,6 +40,10 @@ class StoreFiles:
     @property
     def database(self) -> Path:
         return self.state_dir / "pysched.db"
+
+    @property
+    def new_database(self) -> Path:
+        return self.state_dir / "pysched.db.new"
 
     @property
     def log(self) -> Path:
@@ -125,6 +130,14 @@ class StoreLock:
         return StoreLocked(what, where=str(self._path.parent), mend="stop it, or use another state_dir")
 
 
+def make_empty(path: Path) -> None:
+    """Make an empty file that only we may read, for a database to be made in; leftovers of an earlier try go."""
+    for leftover in (path, path.with_name(path.name + "-journal")):
+        with suppress(FileNotFoundError):
+            leftover.unlink()
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
 def write_durably(path: Path, text: str) -> None:
     """Replace a small file so that a crash leaves the old text or the new one, never a part. Raises OSError."""
     part = path.with_name(path.name + ".part")
@@ -136,6 +149,15 @@ def write_durably(path: Path, text: str) -> None:
         os.close(descriptor)
     os.replace(part, path)
     sync_folder(path.parent)
+
+
+def sync_file(path: Path) -> None:
+    """Make a file's content durable. No process may have it open as a database. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def sync_folder(folder: Path) -> None:

@@ -14,14 +14,13 @@ from typing import Any, Final
 
 from sqlalchemy import and_, bindparam, func, or_, select, text, true
 
-from pyscheduler.errors import BadRequest
 from pyscheduler.model.run import LogbookLine
 from pyscheduler.store import rows, schema
-from pyscheduler.store.questions import LineQuery, Page
+from pyscheduler.store.questions import LineQuery, Page, cursor_at, no_cursor, position
 from pyscheduler.store.readers import Snapshot
 from pyscheduler.store.run_streams import FOREVER
 from pyscheduler.store.statements import Statement, compiled
-from pyscheduler.store.streams import Row, gathered, stream
+from pyscheduler.store.streams import Piece, Row, gathered, stream, whole
 
 BUDGET: Final = 10_000
 SCHEDULER: Final = "scheduler"
@@ -35,7 +34,7 @@ def list_lines(snapshot: Snapshot, query: LineQuery) -> Page[LogbookLine]:
     """Return one page. Raises BadRequest for a cursor that is none of ours."""
     found = gathered(_candidates(snapshot, query), _check(query), query.limit, BUDGET)
     last = found.resume_after
-    return Page(tuple(map(_line_of, found.rows)), None if last is None else f"{last[0]}~{last[1]}")
+    return Page(tuple(map(_line_of, found.rows)), None if last is None else cursor_at(last[0], last[1]))
 
 
 def _line_of(row: Row) -> LogbookLine:
@@ -81,21 +80,22 @@ def _stream(snapshot: Snapshot, equal: Mapping[str, str], query: LineQuery) -> I
     statement = _walk(tuple(equal), query.newest_first)
     low, high = _bounds(query)
     newest = query.newest_first
-    start = _position(query.cursor) if query.cursor is not None else None
+    start = None if query.cursor is None else _position(query.cursor)
 
-    def fetch(last: Row | None, count: int) -> list[Row]:
+    def fetch(last: Row | None, count: int) -> Piece:
         at, number = last[:2] if last is not None else start or ((high, FOREVER) if newest else (low, -FOREVER))
         near_low, near_high = (low, min(high, at)) if newest else (max(low, at), high)
-        return snapshot.rows(statement, **equal, low=near_low, high=near_high, at=at, number=number, count=count)
+        place = {"low": near_low, "high": near_high, "at": at, "number": number, "count": count}
+        return whole(snapshot.rows(statement, **equal, **place), count)
 
     return stream(fetch)
 
 
 def _position(cursor: str) -> tuple[int, int]:
-    at, tilde, number = cursor.partition("~")
-    if not tilde or not at.removeprefix("-").isdecimal() or not number.isdecimal():
-        raise BadRequest(f"{cursor!r} is no cursor of this list", mend="pass on next_cursor as it came")
-    return int(at), int(number)
+    at, number = position(cursor)
+    if not number.isdecimal() or len(number) > 18:
+        raise no_cursor(cursor)
+    return at, int(number)
 
 
 # --------------------------------------------------------------------------- the statements

@@ -12,7 +12,7 @@ by every backup; what is damaged in it shows itself as StoreDamaged when it is r
 from __future__ import annotations
 
 import os
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +22,7 @@ from pyscheduler.errors import StoreDamaged, StoreForeign
 from pyscheduler.store import driver, schema
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.faults import DRIVER_ERRORS, RESTORE, translated
-from pyscheduler.store.files import StoreFiles, sync_folder
+from pyscheduler.store.files import StoreFiles, make_empty, sync_folder
 from pyscheduler.store.statements import DIALECT
 
 QUICK_CHECK_BYTES: Final = 64 * 1024 * 1024
@@ -38,11 +38,8 @@ CREATE TABLE alembic_version (
 
 def create(files: StoreFiles, *, sync: bool) -> None:
     """Make an empty database at the newest revision. Raises StoreError, OSError."""
-    part = files.database.with_name("pysched.db.new")
-    for leftover in (part, part.with_name(part.name + "-journal")):
-        with suppress(FileNotFoundError):
-            leftover.unlink()
-    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    part = files.new_database
+    make_empty(part)
     try:
         with closing(driver.open_new(part)) as connection:
             connection.execute(f"PRAGMA synchronous={'FULL' if sync else 'OFF'}")
@@ -127,4 +124,5 @@ def _revision(connection: Connection, path: Path) -> str:
 def _refuse_broken(connection: Connection, path: Path, check: str) -> None:
     (verdict,) = connection.execute(f"PRAGMA {check}").fetchone()
     if verdict != "ok":
-        raise StoreDamaged(f"the store's file is damaged ({verdict})", where=str(path), mend=RESTORE)
+        said = " ".join(str(verdict).split())  # SQLite's word takes several lines
+        raise StoreDamaged(f"the store's file is damaged ({said})", where=str(path), mend=RESTORE)

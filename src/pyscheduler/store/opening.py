@@ -76,8 +76,9 @@ def _create_or_recognise(files: StoreFiles, *, sync: bool) -> None:
 
 
 def _begin_log(writer: Connection, files: StoreFiles) -> None:
-    """Make sure that the log and its index exist. Raises StoreUnavailable where the file system cannot have them."""
+    """Make sure that the log and its index exist, and that the file may be written. Raises StoreUnavailable."""
     if not driver.use_write_ahead_log(writer):
         what = "this file system has no shared memory for a database's log"
         raise StoreUnavailable(what, where=str(files.state_dir), mend="put state_dir on a local disk")
-    writer.execute("SELECT count(*) FROM alembic_version").fetchone()
+    # SQLite opens a file that it may only read as if nothing were amiss; asking to write is what tells.
+    writer.execute("DELETE FROM engine WHERE key IS NULL")

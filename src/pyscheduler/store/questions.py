@@ -8,6 +8,7 @@ looks at a bounded number of rows for one page, and a text that hardly anything 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -20,6 +21,27 @@ T_co = TypeVar("T_co", covariant=True)
 
 LIMIT: Final = 100
 MAX_LIMIT: Final = 1000
+
+
+_CURSOR: Final = re.compile(r"(-?[0-9]{1,18})~([A-Za-z0-9_.-]{1,99})")
+
+
+def cursor_at(at: int, name: str | int) -> str:
+    """Return the cursor after one item: its instant in microseconds and what tells it from others of that instant."""
+    return f"{at}~{name}"
+
+
+def position(cursor: str) -> tuple[int, str]:
+    """Return what `cursor_at` was given. Raises BadRequest for anything else."""
+    found = _CURSOR.fullmatch(cursor)
+    if found is None:
+        raise no_cursor(cursor)
+    return int(found[1]), found[2]
+
+
+def no_cursor(cursor: str) -> BadRequest:
+    """Return the error for a cursor that is none of the list's."""
+    return BadRequest(f"{cursor!r} is no cursor of this list", mend="pass on next_cursor as it came")
 
 
 def _check_limit(limit: int) -> None:
@@ -43,7 +65,8 @@ class RunQuery:
     of `scheduled_at`. Newest `scheduled_at` first, ties by run id; `newest_first=False` is the exact reverse.
 
     `text` matches run ids that begin with it and runs of `text_jobs` (the jobs whose names or tags contain it, which
-    only the caller knows). Where `run_date` or `since` is given it also matches reasons that contain it, in any case.
+    only the caller knows). Where `run_date` or `since` is given it also matches reasons that contain it; there
+    the case of the letters A to Z does not matter.
     """
 
     job: str | None = None

@@ -18,7 +18,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
-from pyscheduler.errors import StoreUnavailable
+from pyscheduler.errors import BadRequest, StoreUnavailable
 from pyscheduler.store import driver
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.faults import DRIVER_ERRORS, is_interrupted, translated
@@ -98,6 +98,8 @@ class Readers:
             except DRIVER_ERRORS as error:
                 if not (left and is_interrupted(error)):
                     raise translated(error, self._path) from error
+            except UnicodeEncodeError as error:
+                raise BadRequest(f"{error.object!r} is no text that could be stored") from None
         raise AssertionError("the last try returns or raises")
 
     def close(self) -> None:

@@ -7,9 +7,12 @@ tuple a row, in the order of the column lists below, and words are looked up ins
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
+from itertools import repeat
+from operator import call
 from typing import Any, Final
 
 from pyscheduler.errors import NaiveTime
@@ -23,9 +26,14 @@ RUN_FIXED: Final = ("job", "run_date", "seq", "scheduled_at", "trigger", "create
 """What a run's first row fixes for good."""
 RUN: Final = (
     "run_id",
-    *RUN_FIXED,
-    "updated_at",
+    "scheduled_at",
     "state",
+    "trigger",
+    "job",
+    "run_date",
+    "seq",
+    "created_at",
+    "updated_at",
     "reason",
     "cause",
     "attempt",
@@ -62,6 +70,7 @@ ATTEMPT: Final = (
 LINE: Final = ("at", "actor", "action", "run_id", "job", "detail")
 CONFIG: Final = ("version", "loaded_at", "digest", "sources")
 
+_RUN_SLOTS: Final[tuple[Callable[[Run, Any], None], ...]] = tuple(getattr(Run, name).__set__ for name in RUN)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STATES: Final = {state.value: state for state in RunState}
 _TRIGGERS: Final = {trigger.value: trigger for trigger in Trigger}
@@ -82,7 +91,11 @@ def micros(instant: datetime) -> int:
 
 def instant(value: int) -> datetime:
     """Return the aware UTC instant; the inverse of `micros`."""
-    return _EPOCH + timedelta(microseconds=value)
+    return _EPOCH + timedelta(0, 0, value)
+
+
+_often_the_same: Final = lru_cache(maxsize=256)(instant)
+"""`instant` for `scheduled_at`: runs that are read one after the other often share it."""
 
 
 def _micros_or_none(value: datetime | None) -> int | None:
@@ -90,7 +103,7 @@ def _micros_or_none(value: datetime | None) -> int | None:
 
 
 def _instant_or_none(value: int | None) -> datetime | None:
-    return None if value is None else _EPOCH + timedelta(microseconds=value)
+    return None if value is None else instant(value)
 
 
 # --------------------------------------------------------------------------- runs and attempts
@@ -100,14 +113,14 @@ def run_row(run: Run) -> Row:
     """Return the run as a row of RUN's columns."""
     return (
         run.run_id,
+        micros(run.scheduled_at),
+        run.state.value,
+        run.trigger.value,
         run.job,
         run.run_date.isoformat(),
         run.seq,
-        micros(run.scheduled_at),
-        run.trigger.value,
         micros(run.created_at),
         micros(run.updated_at),
-        run.state.value,
         run.reason,
         run.cause.value,
         run.attempt,
@@ -126,14 +139,14 @@ def run_of(row: Row) -> Run:
     """Return the run of a row of RUN's columns."""
     (
         run_id,
+        scheduled_at,
+        state,
+        trigger,
         job,
         run_date,
         seq,
-        scheduled_at,
-        trigger,
         created_at,
         updated_at,
-        state,
         reason,
         cause,
         attempt,
@@ -146,28 +159,32 @@ def run_of(row: Row) -> Run:
         queued_at,
         wait_until,
     ) = row
-    return Run(
-        run_id=run_id,
-        job=job,
-        run_date=_day(run_date),
-        seq=seq,
-        scheduled_at=_EPOCH + timedelta(microseconds=scheduled_at),
-        trigger=_TRIGGERS[trigger],
-        created_at=_EPOCH + timedelta(microseconds=created_at),
-        updated_at=_EPOCH + timedelta(microseconds=updated_at),
-        state=_STATES[state],
-        reason=reason,
-        cause=_CAUSES[cause],
-        attempt=attempt,
-        attempt_base=attempt_base,
-        reruns=reruns,
-        config_version=config_version,
-        forced=bool(forced),
-        held_from=None if held_from is None else _STATES[held_from],
-        not_before=None if not_before is None else _instant_or_none(not_before),
-        queued_at=None if queued_at is None else _instant_or_none(queued_at),
-        wait_until=None if wait_until is None else _instant_or_none(wait_until),
+    values = (
+        run_id,
+        _often_the_same(scheduled_at),
+        _STATES[state],
+        _TRIGGERS[trigger],
+        job,
+        _day(run_date),
+        seq,
+        instant(created_at),
+        instant(updated_at),
+        reason,
+        _CAUSES[cause],
+        attempt,
+        attempt_base,
+        reruns,
+        config_version,
+        forced == 1,
+        None if held_from is None else _STATES[held_from],
+        None if not_before is None else instant(not_before),
+        None if queued_at is None else instant(queued_at),
+        None if wait_until is None else instant(wait_until),
     )
+    # Slot by slot, and twice as fast as the constructor of a frozen dataclass: a start makes a hundred thousand.
+    run = object.__new__(Run)
+    deque(map(call, _RUN_SLOTS, repeat(run), values), maxlen=0)
+    return run
 
 
 def attempt_row(attempt: Attempt) -> Row:

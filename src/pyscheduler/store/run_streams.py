@@ -1,34 +1,34 @@
 """The streams that lists of runs are made of: one for each exact choice that an index can serve.
 
 Position in a list is (`scheduled_at`, run id), newest first and ties by run id, or the exact reverse. Every statement
-here walks one index of `schema.py` in that order without sorting, and touches no table row unless more than the key's
-own columns is asked for; `tests/contract` holds SQLite's planner to it.
+here walks one index of `schema.py` in that order without sorting; `tests/integration` holds SQLite's planner to it.
+
+What the index does not answer is a `Sieve`, which SQLite applies to a bounded number of rows at a time. A sieved stream
+also yields *marks*, rows without a state that say "looked so far": a merge keeps its order by them, and a budget can
+count what was looked at.
 """
 
 from __future__ import annotations
 
 import heapq
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select, text
+from pyscheduler.store import run_walks, schema
+from pyscheduler.store.streams import FIRST_PIECE, LARGEST_PIECE, Piece, Row, stream, whole
 
-from pyscheduler.store import schema
-from pyscheduler.store.statements import Statement, compiled
-from pyscheduler.store.streams import FIRST_PIECE, LARGEST_PIECE, Row, stream
-
-KEY: Final = ("scheduled_at", "run_id", "state", "trigger")
-"""What every stream's row begins with, and all that most lists filter by: each index of a list holds it."""
+KEY: Final = ("run_id", "scheduled_at", "state", "trigger")
+"""What every row of a stream begins with, as a whole run's row does; each index of a list holds it."""
 HIGHEST_ID: Final = "~"
 """Sorts after every run id: none has a character beyond `z`."""
 FOREVER: Final = 1 << 62
+SIEVED_PIECE: Final = 128
+LARGEST_SIEVED_PIECE: Final = 8192
 
 Rows = Callable[..., list[Row]]
 """`Snapshot.rows`, or something with its face that reads each piece from a snapshot of its own."""
-
-_runs: Final = schema.runs.c
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +51,49 @@ class Window:
             return self if at > self.high else replace(self, high=at, tie=run_id)
         return self if at < self.low else replace(self, low=at, tie=run_id)
 
+    def left(self, last: Row | None) -> dict[str, object]:
+        """Return the statement's parameters for what comes after a row."""
+        window = self if last is None else self.after(last[1], last[0])
+        return {"low": window.low, "high": window.high, "tie": window.tie}
+
+
+@dataclass(frozen=True, slots=True)
+class Sieve:
+    """Conditions by name, each with its parameters: `states trigger jobs dates text reason`."""
+
+    conditions: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    def without(self, *names: str) -> Sieve:
+        """Return the sieve without the conditions that an index has answered."""
+        return Sieve({name: values for name, values in self.conditions.items() if name not in names})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The conditions, in their order."""
+        return tuple(self.conditions)
+
+    @property
+    def values(self) -> dict[str, object]:
+        """The parameters of all of them."""
+        return {name: value for values in self.conditions.values() for name, value in values.items()}
+
+
+NOTHING: Final = Sieve()
+
 
 def key(row: Row) -> tuple[int, str]:
     """Return the sort key of a row: ascending is newest first."""
-    return (-row[0], row[1])
+    return (-row[1], row[0])
+
+
+def is_mark(row: Row) -> bool:
+    """Whether the row only says how far a sieved stream was looked at."""
+    return row[2] is None
+
+
+def cost(row: Row) -> int:
+    """Return how many rows were looked at for this one."""
+    return int(row[3]) if row[2] is None else 1
 
 
 def merge(streams: Iterable[Iterator[Row]], *, newest_first: bool) -> Iterator[Row]:
@@ -68,29 +107,52 @@ def ended(
     window: Window,
     more: tuple[str, ...] = (),
     *,
+    sieve: Sieve = NOTHING,
     first: Row | None = None,
     piece: int = FIRST_PIECE,
     largest: int = LARGEST_PIECE,
 ) -> Iterator[Row]:
     """Yield the ended runs of one exact choice. `equal` holds state and trigger, and perhaps job or run date."""
-    statement = _walk(schema.IS_FINAL, tuple(equal), (*KEY, *more), window.newest_first)
+    if sieve.conditions:
+        return _sieved(rows, equal, window, more, sieve, first)
+    statement = run_walks.walk(schema.IS_FINAL, tuple(equal), (*KEY, *more), (), window.newest_first)
 
-    def fetch(last: Row | None, count: int) -> list[Row]:
-        left = window if last is None else window.after(last[0], last[1])
-        return rows(statement, **equal, low=left.low, high=left.high, tie=left.tie, count=count)
+    def fetch(last: Row | None, count: int) -> Piece:
+        return whole(rows(statement, **equal, **window.left(last), count=count), count)
 
     return stream(fetch, first=first, piece=piece, largest=largest)
 
 
-def still_open(rows: Rows, window: Window, more: tuple[str, ...] = ()) -> Iterator[Row]:
-    """Yield the open runs."""
-    statement = _walk(schema.IS_OPEN, (), (*KEY, *more), window.newest_first)
+def _sieved(
+    rows: Rows, equal: Mapping[str, object], window: Window, more: tuple[str, ...], sieve: Sieve, first: Row | None
+) -> Iterator[Row]:
+    statement = run_walks.sieved_walk(tuple(equal), (*KEY, *more), sieve.names, window.newest_first)
+    to_mark = run_walks.mark(tuple(equal), window.newest_first)
 
-    def fetch(last: Row | None, count: int) -> list[Row]:
-        left = window if last is None else window.after(last[0], last[1])
-        return rows(statement, low=left.low, high=left.high, tie=left.tie, count=count)
+    def fetch(last: Row | None, count: int) -> Piece:
+        place = {**equal, **window.left(last), "count": count}
+        found = rows(statement, **place, **sieve.values)
+        marks = [(*mark, None, count) for mark in rows(to_mark, **place)]
+        return Piece(found + marks, marks[0] if marks else None)
+
+    return stream(fetch, first=first, piece=SIEVED_PIECE, largest=LARGEST_SIEVED_PIECE)
+
+
+def still_open(rows: Rows, window: Window, more: tuple[str, ...] = (), *, sieve: Sieve = NOTHING) -> Iterator[Row]:
+    """Yield the open runs; all are looked at where few are wanted, for they are few."""
+    statement = run_walks.walk(schema.IS_OPEN, (), (*KEY, *more), sieve.names, window.newest_first)
+
+    def fetch(last: Row | None, count: int) -> Piece:
+        return whole(rows(statement, **window.left(last), **sieve.values, count=count), count)
 
     return stream(fetch, piece=4 * FIRST_PIECE)
+
+
+def choices(rows: Rows, states: Iterable[str], triggers: Iterable[str], window: Window) -> list[tuple[str, str]]:
+    """Return the states and triggers among these that any ended run of the window has: few of them."""
+    statement = run_walks.choices(window.newest_first)
+    found = rows(statement, states=json.dumps(list(states)), triggers=json.dumps(list(triggers)), **window.left(None))
+    return [(state, trigger) for state, trigger in found]
 
 
 def heads_of_jobs(
@@ -100,85 +162,23 @@ def heads_of_jobs(
 
     One look-up a choice, so that a list of many jobs opens only the streams that its page needs.
     """
-    statement = _heads((*KEY, *more), window.newest_first)
-    found = rows(
-        statement, jobs=jobs, states=states, triggers=triggers, low=window.low, high=window.high, tie=window.tie
-    )
+    statement = run_walks.heads((*KEY, *more), window.newest_first)
+    found = rows(statement, jobs=jobs, states=states, triggers=triggers, **window.left(None))
     return [(row[0], row[1:]) for row in found]
 
 
 def of_dates(
-    rows: Rows, jobs: str, dates: tuple[str, str], window: Window, more: tuple[str, ...], *, count: int
+    rows: Rows,
+    jobs: str,
+    dates: tuple[str, str],
+    window: Window,
+    more: tuple[str, ...] = (),
+    *,
+    sieve: Sieve,
+    count: int,
 ) -> list[Row]:
     """Return up to `count` runs, open or not and in no order, of some jobs (a JSON list) and a stretch of run dates."""
-    statement = _of_dates((*KEY, *more), window.newest_first)
+    statement = run_walks.of_dates((*KEY, *more), sieve.names, window.newest_first)
     low_date, high_date = dates
-    return rows(
-        statement,
-        jobs=jobs,
-        low_date=low_date,
-        high_date=high_date,
-        low=window.low,
-        high=window.high,
-        tie=window.tie,
-        count=count,
-    )
-
-
-# --------------------------------------------------------------------------- the statements
-
-
-@cache
-def _walk(which: str, equal: tuple[str, ...], columns: tuple[str, ...], newest_first: bool) -> Statement:
-    chosen = [_runs[name] == bindparam(name) for name in equal]
-    found = select(*(_runs[name] for name in columns)).where(text(which), *chosen, _within(_runs, newest_first))
-    return compiled(_in_order(found, _runs, newest_first).limit(bindparam("count")))
-
-
-@cache
-def _heads(columns: tuple[str, ...], newest_first: bool) -> Statement:
-    jobs, states, triggers = (
-        func.json_each(bindparam(name)).table_valued("value", name=name) for name in ("jobs", "states", "triggers")
-    )
-    inner = schema.runs.alias("choice")
-    first = select(inner.c.run_id).where(
-        text(f"choice.{schema.IS_FINAL}"),
-        inner.c.job == jobs.c.value,
-        inner.c.state == states.c.value,
-        inner.c.trigger == triggers.c.value,
-        _within(inner.c, newest_first),
-    )
-    first_id = _in_order(first, inner.c, newest_first).limit(1).scalar_subquery()
-    every_choice = jobs.join(states, text("1")).join(triggers, text("1"))
-    found = select(jobs.c.value, *(_runs[name] for name in columns)).select_from(
-        every_choice.join(schema.runs, _runs.run_id == first_id)
-    )
-    return compiled(found)
-
-
-@cache
-def _of_dates(columns: tuple[str, ...], newest_first: bool) -> Statement:
-    jobs = func.json_each(bindparam("jobs")).table_valued("value", name="jobs")
-    found = (
-        select(*(_runs[name] for name in columns))
-        .select_from(jobs.join(schema.runs, _runs.job == jobs.c.value))
-        .where(
-            and_(_runs.run_date >= bindparam("low_date"), _runs.run_date <= bindparam("high_date")),
-            _within(_runs, newest_first),
-        )
-    )
-    return compiled(found.limit(bindparam("count")))
-
-
-def _within(columns: Any, newest_first: bool) -> ColumnElement[bool]:
-    at, run_id = columns.scheduled_at, columns.run_id
-    low: Any = bindparam("low")
-    high: Any = bindparam("high")
-    tie: Any = bindparam("tie")
-    beyond = or_(at < high, run_id > tie) if newest_first else or_(at > low, run_id < tie)
-    return and_(at >= low, at <= high, beyond)
-
-
-def _in_order(found: Select[Any], columns: Any, newest_first: bool) -> Select[Any]:
-    at, run_id = columns.scheduled_at, columns.run_id
-    return found.order_by(at.desc(), run_id) if newest_first else found.order_by(at, run_id.desc())
+    place = {"chosen_jobs": jobs, "from_date": low_date, "to_date": high_date, "count": count}
+    return rows(statement, **place, **window.left(None), **sieve.values)

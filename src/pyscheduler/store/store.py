@@ -22,7 +22,7 @@ from typing import Self, TypeVar
 
 from pyscheduler.errors import StoreDamaged, StoreError, StoreUnavailable
 from pyscheduler.model.batch import Batch
-from pyscheduler.store import driver, generation, write
+from pyscheduler.store import backup, driver, generation, write
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.faults import DRIVER_ERRORS, translated
 from pyscheduler.store.files import StoreFiles
@@ -100,6 +100,31 @@ class Store(Reads):
             except OSError as error:
                 raise translated(error, self._files.generation) from error
         return found
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy while the store works, checked whole and durable. Raises StoreError.
+
+        An earlier backup of that name is replaced at the very end; any other file is left alone.
+        """
+        with self._writing:
+            connection = self._usable_writer()
+            source = backup.Source(
+                self._files.database, connection, self._writing, is_open=lambda: self._writer is connection
+            )
+        backup.backup(source, Path(target))
+
+    @staticmethod
+    def check(file: Path) -> None:
+        """Read all of a backup (or of a closed store's database). Raises StoreError where it is not whole."""
+        backup.check(Path(file))
+
+    @staticmethod
+    def restore(file: Path, state_dir: Path) -> Path | None:
+        """Put a backup in place of a store that no process has open; returns where the old database went.
+
+        The next start finds the store older than its folder and holds catch-up. Raises StoreLocked, StoreError.
+        """
+        return backup.restore(Path(file), Path(state_dir))
 
     def tidy(self) -> None:
         """For quiet moments: empty the log into the file, and see that the files are still ours. Raises StoreError."""

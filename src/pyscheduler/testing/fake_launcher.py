@@ -116,14 +116,19 @@ class FakeLauncher:
         """The n-th launch of the job goes as the n-th result says, the last one repeats. Without a plan: a minute."""
         self._plans[job] = results
 
-    async def launch(self, spec: LaunchSpec) -> AttemptHandle:
-        """Start a fake attempt. Raises OSError for a planned start error."""
-        if spec.key in self._attempts:
-            raise AssertionError(f"attempt {spec.attempt} of {spec.run_id} was started twice")
+    def next_plan(self, spec: LaunchSpec) -> FakeResult:
+        """Return how the attempt about to start goes; a subclass may decide by run date or attempt."""
         job = spec.run_id.split(".", 1)[0]
         plans = self._plans.get(job) or (FakeResult(),)
         plan = plans[min(self._counts[job], len(plans) - 1)]
         self._counts[job] += 1
+        return plan
+
+    async def launch(self, spec: LaunchSpec) -> AttemptHandle:
+        """Start a fake attempt. Raises OSError for a planned start error."""
+        if spec.key in self._attempts:
+            raise AssertionError(f"attempt {spec.attempt} of {spec.run_id} was started twice")
+        plan = self.next_plan(spec)
         self.launched.append(spec)
         if plan.start_error is not None:
             raise OSError(plan.start_error)

@@ -1,0 +1,81 @@
+"""Times for people: in the scheduler's zone and always with the offset; durations in at most two units.
+
+The zone rules are the tzdata package's, as everywhere in the scheduler, but read without the timetable room: a thin
+command has no firings to compute. Spec: jobs.md 14.1; DESIGN 11.
+"""
+
+from __future__ import annotations
+
+import zoneinfo
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+zoneinfo.reset_tzpath(())
+
+_UNITS: Final = (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Writes instants down as the walls of one zone show them."""
+
+    zone: zoneinfo.ZoneInfo
+
+    @classmethod
+    def of(cls, name: str) -> Times:
+        """Return the times of a zone by its IANA name. Raises zoneinfo.ZoneInfoNotFoundError."""
+        return cls(zoneinfo.ZoneInfo(name))
+
+    def local(self, instant: datetime) -> datetime:
+        """Return the instant with the zone's offset."""
+        return instant.astimezone(self.zone)
+
+    def full(self, instant: datetime) -> str:
+        """Return date, time and offset: `2027-05-20 03:05:12+02:00`."""
+        return self.local(instant).isoformat(" ", "seconds")
+
+    def on(self, day: date, instant: datetime, *, seconds: bool = True) -> str:
+        """Return the time and offset alone where the instant lies on `day`, with month and day where it does not."""
+        local = self.local(instant)
+        time = local.isoformat("T", "seconds" if seconds else "minutes").partition("T")[2]
+        if local.date() == day:
+            return time
+        return f"{local:%m-%d} {time}" if local.year == day.year else f"{local:%Y-%m-%d} {time}"
+
+
+def now() -> datetime:
+    """Return the present: aware, UTC. The engine's clock would bring asyncio along, too much for a thin command."""
+    return datetime.now(UTC)  # noqa: TID251 - see above
+
+
+def parse_instant(text: str) -> datetime:
+    """Return the instant of an answer's ISO 8601 text. ValueError for another."""
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone")
+    return instant
+
+
+def json_instant(instant: datetime) -> str:
+    """Return an instant as JSON has it: ISO 8601 in UTC with `Z`. Spec: jobs.md 13.3."""
+    text = instant.astimezone(UTC).replace(tzinfo=None).isoformat()
+    return text + "Z"
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration the way tables show it: `0.4s`, `12s`, `3m05s`, `1h02m`, `2d03h`."""
+    if seconds < 0:
+        return "-" + duration_text(-seconds)
+    if seconds < 9.95:
+        return f"{seconds:.1f}s" if seconds % 1 else f"{seconds:.0f}s"
+    whole = round(seconds)
+    for big, big_s, small, small_s in _UNITS:
+        if whole >= big_s:
+            return f"{whole // big_s}{big}{whole % big_s // small_s:02d}{small}"
+    return f"{whole}s"
+
+
+def since(instant: datetime, now: datetime) -> str:
+    """Return how long ago an instant lies; nothing is ever ahead of a clock that was set back."""
+    return duration_text(max(timedelta(0), now - instant).total_seconds())

@@ -1,0 +1,90 @@
+"""The store to look at: read-only, without its lock, beside whoever has it open or when nobody has.
+
+For questions from outside the scheduler: what it remembers while it is down, and a copy of all of it. Nothing is made,
+upgraded or tidied here; a store that is not there is no store, not an empty one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from pyscheduler.errors import StoreError
+from pyscheduler.store import driver, migrate
+from pyscheduler.store.faults import DRIVER_ERRORS, translated
+from pyscheduler.store.files import StoreFiles, make_empty, sync_file, sync_folder
+from pyscheduler.store.readers import Readers, Snapshot
+from pyscheduler.store.reads import Reads
+
+T = TypeVar("T")
+
+
+class Peek(Reads):
+    """All questions of `Reads`, answered from the files. Made by `Peek.open`; a context manager."""
+
+    def __init__(self, files: StoreFiles) -> None:
+        self._files = files
+        self._readers = Readers(files.database)
+
+    @classmethod
+    def open(cls, state_dir: Path) -> Self | None:
+        """Return a look at the store of a state directory, None where it has none yet. Raises StoreError."""
+        files = StoreFiles(Path(state_dir))
+        try:
+            if not files.database.exists():
+                return None
+        except OSError as error:
+            raise translated(error, files.database) from error
+        migrate.recognised(files.database)
+        return cls(files)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._readers.close()
+
+    def check(self) -> None:
+        """Read every page. Raises StoreDamaged where one is broken. Takes seconds a gigabyte."""
+        migrate.check_whole(self._files.database)
+
+    def backup(self, target: Path) -> None:
+        """Copy the store to `target` as it is at this instant, checked whole and durable. Raises StoreError.
+
+        Whoever writes goes on; only the log cannot be cut until the copy is done. An earlier backup of that name is
+        replaced at the very end; any other file is left alone.
+        """
+        if target.exists():
+            if os.path.samefile(target, self._files.database):
+                raise StoreError("that file is the store itself", where=str(target), mend="name another one")
+            migrate.check_whole(target)
+        part = target.with_name(target.name + ".part")
+        try:
+            make_empty(part)
+            self._copy_to(part)
+            migrate.check_whole(part)
+            sync_file(part)
+            os.replace(part, target)
+            sync_folder(target.parent)
+        except DRIVER_ERRORS as error:
+            raise translated(error, part) from error
+        except OSError as error:
+            raise translated(error, target) from error
+        finally:
+            with suppress(FileNotFoundError):
+                part.unlink()
+
+    def _copy_to(self, part: Path) -> None:
+        """Copy all pages in one step: another process's writes would make a copy in steps begin anew each time."""
+        with closing(driver.open_reader(self._files.database)) as source, closing(driver.open_new(part)) as copy:
+            source.backup(copy)
+            copy.execute("PRAGMA journal_mode=DELETE")  # one file, readable where nothing can be written
+
+    def _read(self, work: Callable[[Snapshot], T], /) -> T:
+        return self._readers.read(work)
