@@ -1,4 +1,4 @@
-"""The HTTP server in our loop: its clocks for slow clients, and who the kernel says is at the other end. jobs.md 13.7."""
+"""The HTTP server in our loop: its clocks for slow clients, and who is at the other end. Spec: jobs.md 13.7."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reloads of a running service: all or nothing, any number at once, and every firing exactly once. Field case FC-078."""
+"""Reloads of a running service: all or nothing, any number at once, each firing exactly once. Field case FC-078."""
 
 from __future__ import annotations
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
+from starlette.responses import Response
 
 from pyscheduler import errors
 from pyscheduler.api.gates import HeadTooLarge, TooLarge, TooSlow, WrongType
 from pyscheduler.api.problems import answer_to
 from pyscheduler.errors import ConfigError, PyschedError
 from pyscheduler.model.problem import Problem, Severity
+
+
+def body_of(answer: Response) -> Any:
+    return json.loads(bytes(answer.body))
 
 
 @pytest.mark.parametrize(
@@ -34,13 +40,13 @@ from pyscheduler.model.problem import Problem, Severity
 def test_each_class_has_its_status(error: PyschedError, status: int) -> None:
     """Who must act decides; 503 asks to come again."""
     answer = answer_to(error)
-    assert (answer.status_code, json.loads(answer.body)) == (status, {"error": "x"})
+    assert (answer.status_code, body_of(answer)) == (status, {"error": "x"})
     assert ("retry-after" in answer.headers) == (status == 503)
 
 
 def test_mend_and_where_stand_beside_it() -> None:
     """Only where there is something to say."""
-    found = json.loads(answer_to(errors.Conflict("it is held", where="a.yaml:3", mend="release it")).body)
+    found = body_of(answer_to(errors.Conflict("it is held", where="a.yaml:3", mend="release it")))
     assert found == {"error": "it is held", "mend": "release it", "where": "a.yaml:3"}
 
 
@@ -51,7 +57,7 @@ def test_a_faulty_configuration_lists_every_complaint() -> None:
         Problem("a.yaml", 9, 1, "never fires", severity=Severity.WARNING),
     ]
     answer = answer_to(ConfigError(problems))
-    found = json.loads(answer.body)
+    found = body_of(answer)
     assert (answer.status_code, found["error"]) == (400, "the configuration has 1 error")
     assert found["problems"][0] == {
         "file": "a.yaml",
