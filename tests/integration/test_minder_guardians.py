@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.yard import Yard, alive, kill, minders, number_in, until
 
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.ports import AttemptHandle, Finished, LaunchSpec, Lost, Running
+from tests.yard import Yard, alive, kill, minders, number_in, until
 
 WAITS = "echo $$ > pid; while [ ! -e go ]; do sleep 0.02; done; exit 7"
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.yard import Yard, minders
 
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.ports import AttemptResult, LaunchSpec
+from tests.yard import Yard, minders
 
 LIBRARYS_OWN = {32, 33}
 """Signals the C library keeps to itself: nobody can set them through it, so they stay as the host left them."""

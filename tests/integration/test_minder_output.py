@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.yard import alive, kill, minders, number_in, until
 
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.ports import AttemptResult, LaunchSpec
 from pyscheduler.errors import LaunchError
+from tests.yard import alive, kill, minders, number_in, until
 
 CUT = re.compile(rb"\n\[pysched: (\d+) *bytes cut here, max_log\]\n")
 LOST = re.compile(rb"\n\[pysched: (\d+) bytes lost here, the disk was full\]\n")

@@ -14,12 +14,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from tests.yard import Yard, alive, kill, number_in, until
 
 from pyscheduler.engine import machine
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.ports import Lost, Running
 from pyscheduler.minder import kernel, notes
+from tests.yard import Yard, alive, kill, number_in, until
 
 UNSHARE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
 if os.getuid() != 0:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.yard import Yard, alive, hurried, kill, minders, until
 
 from pyscheduler.engine import machine
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.ports import LaunchSpec
 from pyscheduler.errors import LaunchError
 from pyscheduler.minder import kernel, watch
+from tests.yard import Yard, alive, hurried, kill, minders, until
 
 
 async def minder_for(launcher: MinderLauncher, spec: LaunchSpec) -> int:

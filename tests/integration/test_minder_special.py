@@ -9,11 +9,11 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.yard import minders
 
 from pyscheduler.engine import machine
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.ports import AttemptResult, LaunchSpec
+from tests.yard import minders
 
 ROOT = pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
 NOBODY = pwd.getpwnam("nobody")

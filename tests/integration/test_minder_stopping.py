@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.yard import Yard, alive, hurried, kill, minders, number_in, until
 
 from pyscheduler.engine.ports import AttemptHandle
+from tests.yard import Yard, alive, hurried, kill, minders, number_in, until
 
 WRITE_FOR_EVER = "while :; do date >> grows; sleep 0.05; done"
 

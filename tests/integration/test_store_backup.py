@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Self
 
 import pytest
-from tests.contract.store_kit import STORES, OpenAgain, a_line, a_run, opener
 
 from pyscheduler.errors import StoreDamaged, StoreError, StoreForeign, StoreLocked, StoreUnavailable
 from pyscheduler.model.run import RunState
 from pyscheduler.store import Batch, LineQuery, RunQuery, Store
 from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.generation import OLDER
+from tests.contract.store_kit import STORES, OpenAgain, a_line, a_run, opener
 
 
 @pytest.fixture(params=STORES)

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.contract.store_kit import DAY, STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 from pyscheduler.errors import StoreUnavailable
 from pyscheduler.model.run import RunState
@@ -20,6 +19,7 @@ from pyscheduler.store import Batch, LineQuery, RunQuery, Store, driver
 from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.readers import READERS, Snapshot
 from pyscheduler.store.statements import Statement
+from tests.contract.store_kit import DAY, STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 BATCHES = 400
 ENDLESS = Statement("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n", (), {})

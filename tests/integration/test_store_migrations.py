@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from tests.contract.store_kit import NOON, STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 from pyscheduler.errors import StoreError
 from pyscheduler.model.config_record import ConfigRecord
@@ -26,6 +25,7 @@ from pyscheduler.model.run import RunState
 from pyscheduler.store import Batch, LineQuery, Store, driver, migrate, schema
 from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.migrations.upgrade import alembic_config, upgrade_to_head
+from tests.contract.store_kit import NOON, STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 SOURCE = ConfigSource(path="a.yaml", text="jobs: {}")
 DUMPS = sorted(Path(__file__).parent.glob("schema_*.sql"))

@@ -12,7 +12,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.contract.store_kit import DAY, NOON, STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 from pyscheduler.model.run import RunState, Trigger
 from pyscheduler.store import Batch, LineQuery, RunQuery, Store
@@ -21,6 +20,7 @@ from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.readers import Snapshot
 from pyscheduler.store.rows import Row
 from pyscheduler.store.statements import Statement
+from tests.contract.store_kit import DAY, NOON, STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 BIG_TABLES = ("runs", "attempts", "events", "choice", "other")
 MAY_BE_SORTED = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 import pytest
+
 from tests.property.protocol_model import Broken, Rules, check_endings, search
 
 RULES = [field.name for field in fields(Rules) if field.name != "kills"]

@@ -14,6 +14,9 @@ from importlib.resources import files
 from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
+
+from pyscheduler.model.job import CronSpec, ScheduleSpec
+from pyscheduler.timetable import compile_schedule
 from tests.property.timetable_model import (
     Expression,
     Field,
@@ -25,9 +28,6 @@ from tests.property.timetable_model import (
     ticks,
     utc,
 )
-
-from pyscheduler.model.job import CronSpec, ScheduleSpec
-from pyscheduler.timetable import compile_schedule
 
 FIRST, LAST = utc("2000-01-01"), utc("2038-01-01")
 MINUTE = timedelta(minutes=1)

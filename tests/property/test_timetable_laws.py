@@ -12,7 +12,6 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.property.timetable_model import Expression, expressions
 
 from pyscheduler.model.job import (
     AtSpec,
@@ -27,6 +26,7 @@ from pyscheduler.model.job import (
     Window,
 )
 from pyscheduler.timetable import ALL_DAYS, BusinessCalendar, Timetable, compile_schedule, zone
+from tests.property.timetable_model import Expression, expressions
 
 SECOND = timedelta(seconds=1)
 ZONES = st.sampled_from(

@@ -12,6 +12,9 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
+from pyscheduler.model.job import CronSpec, ScheduleSpec
+from pyscheduler.timetable import compile_schedule
 from tests.property.timetable_model import (
     Expression,
     changes,
@@ -22,9 +25,6 @@ from tests.property.timetable_model import (
     ticks,
     utc,
 )
-
-from pyscheduler.model.job import CronSpec, ScheduleSpec
-from pyscheduler.timetable import compile_schedule
 
 MINUTE, SECOND, HOUR, DAY = timedelta(minutes=1), timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)
 

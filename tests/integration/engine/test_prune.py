@@ -59,7 +59,7 @@ async def test_the_memory_window_is_days_plus_reach(tmp_path: Path) -> None:
         await night.until("2027-05-20T09:30Z")
         await night.engine.prune(night.clock.now())
         start = night.engine.memory_start()
-        # seven working days before Thursday 20 May is Tuesday 11 May: 9 calendar days, a week of slack, 7 days of window
+        # seven working days before Thursday 20 May is 11 May: 9 calendar days, a week of slack, 7 days of window
         assert start == date(2027, 5, 20) - timedelta(days=6 + 9 + 7)
         await night.until("2027-05-20T10:05Z")
         assert night.state("down", "2027-05-20") == "succeeded"

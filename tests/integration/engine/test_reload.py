@@ -101,10 +101,8 @@ async def test_fc_080_a_reload_keeps_phase_and_fires_each_slot_once(tmp_path: Pa
     """
     night = Night(tmp_path, jobs, at="2026-10-19T00:00Z")
     async with night:
-        n = 0
-        for when in ("00:06:55", "00:06:59.9", "00:07:00", "00:07:00.1", "00:09:30", "00:10:00"):
+        for n, when in enumerate(("00:06:55", "00:06:59.9", "00:07:00", "00:07:00.1", "00:09:30", "00:10:00")):
             await night.until(f"2026-10-19T{when}Z")
-            n += 1
             assert await night.reload(jobs + f"  other{n}: {{command: y, schedule: manual}}\n")
         await night.until("2026-10-19T00:25Z")
         assert [f"{run.scheduled_at:%H:%M:%S}" for run in night.runs("e")] == ["00:00:00", "00:10:00", "00:20:00"]
