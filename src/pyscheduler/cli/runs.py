@@ -11,6 +11,7 @@ import click
 
 from pyscheduler.cli import moments
 from pyscheduler.cli.asking import pages_of_runs
+from pyscheduler.cli.board import WIDE
 from pyscheduler.cli.complete import job_names
 from pyscheduler.cli.moments import MOMENT
 from pyscheduler.cli.options import DATE, json_option, verb
@@ -90,16 +91,22 @@ def _query(
 
 
 def _table(session: Session, found: Sequence[Any]) -> Iterator[str]:
-    times = session.place.times
-    rows: list[Row] = [
-        [
-            run["run_id"],
-            state_cell(run["state"], session.terminal),
-            str(run["attempt"]) if run["attempt"] else "",
-            run["trigger"],
-            times.full(parse_instant(run["scheduled_at"])),
-            run["reason"],
-        ]
-        for run in found
-    ]
-    return table(HEADERS, rows, session.terminal, right=("TRY",))
+    """Yield the list; a narrow terminal has no room for what created a run, nor for seconds."""
+    width, times = session.terminal.width, session.place.times
+    narrow = width is not None and width < WIDE
+    today = times.local(session.now()).date()
+    rows: list[Row] = []
+    for run in found:
+        due = parse_instant(run["scheduled_at"])
+        rows.append(
+            [
+                run["run_id"],
+                state_cell(run["state"], session.terminal),
+                str(run["attempt"]) if run["attempt"] else "",
+                *([] if narrow else [run["trigger"]]),
+                times.on(today, due, seconds=False) if narrow else times.full(due),
+                run["reason"],
+            ]
+        )
+    headers = [header for header in HEADERS if not (narrow and header == "TRIGGER")]
+    return table(headers, rows, session.terminal, right=("TRY",))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from pyscheduler.cli.asking import run_meant
+from pyscheduler.cli.board import WIDE
 from pyscheduler.cli.client import segment
 from pyscheduler.cli.complete import run_argument
 from pyscheduler.cli.options import json_option, verb
@@ -38,13 +39,30 @@ def show(session: Session, run: str, as_json: bool) -> None:
         session.print_json(answer)
         return
     session.say_all(pairs(_fields(session, answer["run"]), session.terminal))
+    narrow = _Narrow(session, answer["run"])
     if answer["attempts"]:
         session.say()
-        session.say_all(_attempts(session, answer["attempts"]))
+        session.say_all(_attempts(session, answer["attempts"], narrow))
     session.say()
-    session.say_all(_logbook(session, answer["events"]))
+    session.say_all(_logbook(session, answer["events"], narrow))
     if answer.get("next_events_cursor"):
         session.note(f"the logbook has more lines than these {len(answer['events'])}")
+
+
+class _Narrow:
+    """Writes times in tables: on a narrow terminal without their date where that is the day the run was due."""
+
+    def __init__(self, session: Session, run: View) -> None:
+        self._times, width = session.place.times, session.terminal.width
+        self.on = width is not None and width < WIDE
+        self._day = self._times.local(parse_instant(run["scheduled_at"])).date()
+
+    def time(self, text: str | None) -> str:
+        """Return an answer's instant as a cell."""
+        if not text:
+            return ""
+        instant = parse_instant(text)
+        return self._times.on(self._day, instant) if self.on else self._times.full(instant)
 
 
 def _fields(session: Session, run: View) -> Iterator[tuple[str, str | Cell]]:
@@ -74,12 +92,12 @@ def _time(session: Session, text: str | None) -> str:
     return session.place.times.full(parse_instant(text)) if text else ""
 
 
-def _attempts(session: Session, attempts: Iterable[View]) -> Iterator[str]:
+def _attempts(session: Session, attempts: Iterable[View], narrow: _Narrow) -> Iterator[str]:
     rows: list[Row] = [
         [
             str(attempt["attempt"]),
-            _time(session, attempt["started_at"]),
-            _time(session, attempt["ended_at"]),
+            narrow.time(attempt["started_at"]),
+            *([] if narrow.on else [narrow.time(attempt["ended_at"])]),
             "" if attempt["duration_seconds"] is None else duration_text(attempt["duration_seconds"]),
             _outcome(attempt),
             _exit(attempt),
@@ -87,7 +105,8 @@ def _attempts(session: Session, attempts: Iterable[View]) -> Iterator[str]:
         ]
         for attempt in attempts
     ]
-    return table(ATTEMPTS, rows, session.terminal, right=("TRY", "TOOK", "EXIT"))
+    headers = [header for header in ATTEMPTS if not (narrow.on and header == "ENDED")]
+    return table(headers, rows, session.terminal, right=("TRY", "TOOK", "EXIT"))
 
 
 def _outcome(attempt: View) -> Cell:
@@ -101,9 +120,9 @@ def _exit(attempt: View) -> str:
     return "" if attempt["exit_code"] is None else str(attempt["exit_code"])
 
 
-def _logbook(session: Session, events: Iterable[View]) -> Iterator[str]:
+def _logbook(session: Session, events: Iterable[View], narrow: _Narrow) -> Iterator[str]:
     rows = [
-        [_time(session, line["at"]), line["actor"], line["action"], _detail(session, line["detail"])] for line in events
+        [narrow.time(line["at"]), line["actor"], line["action"], _detail(session, line["detail"])] for line in events
     ]
     return table(LOGBOOK, rows, session.terminal)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from typing import Final
 
@@ -70,7 +70,7 @@ class Show:
             await asyncio.to_thread(self._client.post, f"/api/jobs/{job}/trigger", {"run_date": day.isoformat()})
         while True:
             runs = await asyncio.to_thread(self._runs, day)
-            self._show(runs, day)
+            self._show(runs)
             if len(runs) >= len(CHAIN) and all(run["state"] in FINAL_STATES for run in runs):
                 return self._tell_end(runs, day)
             await asyncio.sleep(LOOK_S)
@@ -90,10 +90,10 @@ class Show:
 
     # ----------------------------------------------------------------- showing
 
-    def _show(self, runs: list[View], day: date) -> None:
+    def _show(self, runs: list[View]) -> None:
         """Repaint the board on a terminal; elsewhere print a line for each change."""
         if self._session.terminal.width is not None:
-            self._paint(runs, day)
+            self._paint(runs)
             return
         for run in runs:
             now = run["state"], run["attempt"]
@@ -103,8 +103,13 @@ class Show:
                 at = self._place.times.full(parse_instant(run["updated_at"]))
                 self._session.say(f"{at}  {run['run_id']}: {run['state']}{reason}")
 
-    def _paint(self, runs: list[View], day: date) -> None:
-        lines = list(board.board(runs, day, self._place.times, self._session.now(), self._session.terminal))
+    def _board(self, runs: list[View]) -> Iterator[str]:
+        now = self._session.now()
+        today = self._place.times.local(now).date()
+        return board.board(runs, today, self._place.times, now, self._session.terminal)
+
+    def _paint(self, runs: list[View]) -> None:
+        lines = list(self._board(runs))
         up = f"\x1b[{self._painted}A" if self._painted else ""
         sys.stdout.write(up + "".join(f"{line}\x1b[K\n" for line in lines) + "\x1b[J")
         sys.stdout.flush()
@@ -114,7 +119,7 @@ class Show:
         session, folder = self._session, self._place.config.parent
         if session.terminal.width is None:
             session.say()
-            session.say_all(board.board(runs, day, self._place.times, session.now(), session.terminal))
+            session.say_all(self._board(runs))
         session.say(f"\n{board.counts_text(board.counts(runs))}")
         report = folder / "reports" / f"{day}.md"
         if any(run["state"] not in GOOD for run in runs) or not report.is_file():

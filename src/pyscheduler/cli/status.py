@@ -106,7 +106,7 @@ class _Board:
         if self.runs:
             yield from board.board(self.runs, self.day, session.place.times, now, session.terminal)
             yield ""
-        yield self._last_line()
+        yield from self._last_lines()
         if not self.complete:
             yield f"The board holds {MOST:,} runs at most; `pysched runs` lists all."
 
@@ -115,10 +115,10 @@ class _Board:
         what = "today" if self.today else "run date"
         return f"{name}: {what} {self.day:%Y-%m-%d %a}, now {self._session.place.times.full(now)}"
 
-    def _last_line(self) -> str:
+    def _last_lines(self) -> Iterator[str]:
         upcoming = self.scheduler["next_firing"]
-        when = f"next firing {self._time(upcoming)}" if upcoming else "no firing is to come"
-        return f"{board.counts_text(board.counts(self.runs))}; {when}"
+        yield board.counts_text(board.counts(self.runs))
+        yield f"next firing {self._time(upcoming)}" if upcoming else "no firing is to come"
 
     def _time(self, text: str) -> str:
         return self._session.place.times.full(parse_instant(text))

@@ -19,7 +19,7 @@ from pyscheduler.cli.faults import CommandError
 from pyscheduler.cli.moments import MOMENT, window
 from pyscheduler.cli.options import file_argument, json_option, use_file, verb
 from pyscheduler.cli.session import Session, pass_session
-from pyscheduler.cli.table import Cell, table
+from pyscheduler.cli.table import table
 from pyscheduler.cli.times import Times, duration_text, json_instant
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def next_(session: Session, job: str | None, count: int, after: date | None, as_
         session.print_json(_next_document(config, definition, firings))
     elif firings:
         session.say_all(_firing_table(session, config, definition, firings))
+        session.say_all(_rules_cut_off(session, config, definition, firings))
     else:
         _tell_without_firings(session, config, definition, since, count)
 
@@ -125,6 +126,13 @@ def _firing_table(session: Session, config: Config, job: Job, firings: Sequence[
     return table(headers, rows, session.terminal)
 
 
+def _rules_cut_off(session: Session, config: Config, job: Job, firings: Sequence[Firing]) -> Iterator[str]:
+    """Yield what clock changes do in full, where the table's last column has no room for it."""
+    if session.terminal.width is not None:
+        rules = (config.timetable(job.name).rule_at(firing) for firing in firings)
+        yield from dict.fromkeys(rule for rule in rules if rule)
+
+
 def _utc(instant: datetime) -> str:
     return json_instant(instant.replace(microsecond=0)).replace("T", " ")
 
@@ -133,7 +141,7 @@ def _tell_without_firings(session: Session, config: Config, job: Job, since: dat
     if not job.enabled or not job.dependency_only:
         session.say(f"{job.name} does not fire: {_why_silent(job)}")
         return
-    session.say(f"{job.name} has no schedule of its own: it {_why_silent(job)}.")
+    session.say(f"{job.name} has no schedule of its own: {_why_silent(job)}.")
     until = since + timedelta(days=FOLLOWING_DAYS)
     expected = [entry for entry in _forecast(session, config, since, until, {}) if entry.job == job.name]
     if expected:
@@ -146,7 +154,7 @@ def _why_silent(job: Job) -> str:
     if not job.enabled:
         return "it is disabled"
     if job.dependency_only:
-        return "follows " + ", ".join(dict.fromkeys(dependency.job for dependency in job.depends_on))
+        return "it follows " + ", ".join(dict.fromkeys(dependency.job for dependency in job.depends_on))
     return "its schedules are over" if job.schedules else "it runs when somebody triggers it"
 
 
@@ -155,17 +163,21 @@ def _next_of_all(session: Session, config: Config, since: datetime, *, as_json: 
     if as_json:
         session.print_json({"jobs": [_next_document(config, job, [firing] if firing else []) for job, firing in found]})
         return
-    found.sort(key=lambda pair: (pair[1] is None, pair[1].scheduled_at if pair[1] else since, pair[0].name))
-    rows = [_row_of_all(config, job, firing) for job, firing in found]
-    session.say_all(table(["JOB", "LOCAL", "UTC", "RUN DATE", "REMARK"], rows, session.terminal))
+    firing = [(job, first) for job, first in found if first is not None]
+    silent = [(job.name, _why_silent(job)) for job, first in found if first is None]
+    if firing:
+        firing.sort(key=lambda pair: (pair[1].scheduled_at, pair[0].name))
+        rows = [_row_of_all(config, job, first) for job, first in firing]
+        session.say_all(table(["JOB", "LOCAL", "UTC", "RUN DATE", "CLOCK CHANGE"], rows, session.terminal))
+    if silent:
+        session.say_all([""] * bool(firing))
+        session.say_all(table(["JOB", "DOES NOT FIRE"], silent, session.terminal))
 
 
-def _row_of_all(config: Config, job: Job, firing: Firing | None) -> list[str | Cell]:
-    if firing is None:
-        return [job.name, "", "", "", Cell(_why_silent(job), dim=True)]
+def _row_of_all(config: Config, job: Job, firing: Firing) -> list[str]:
     local = Times.of(job.timezone).full(firing.scheduled_at)
-    remark = config.timetable(job.name).rule_at(firing)
-    return [job.name, local, _utc(firing.scheduled_at), str(firing.run_date), remark]
+    rule = config.timetable(job.name).rule_at(firing)
+    return [job.name, local, _utc(firing.scheduled_at), str(firing.run_date), rule]
 
 
 # --------------------------------------------------------------------------- forecast

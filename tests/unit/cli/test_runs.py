@@ -6,6 +6,8 @@ from typing import Any
 
 from tests.unit.cli.prompt import Prompt, a_run, waiting
 
+from pyscheduler.cli.terminal import Terminal
+
 
 def answers(*runs: Any) -> dict[str, Any]:
     return {"GET /api/runs": {"runs": list(runs), "next_cursor": None}}
@@ -18,6 +20,17 @@ def test_the_list_for_people(pysched: Prompt) -> None:
         "RUN                  STATE        TRY  TRIGGER   DUE                        REASON",
         "load.2027-05-20.1    ✓ succeeded    1  schedule  2027-05-20 03:00:00+02:00  -",
         "report.2027-05-20.1  ◷ waiting      -  schedule  2027-05-20 03:00:00+02:00  waiting for load (2027-05-20)",
+    ]
+
+
+def test_a_narrow_list_keeps_the_reason(pysched: Prompt) -> None:
+    """What created a run, today's date and the seconds give way."""
+    late = waiting("report.2027-05-19.1", "waiting for load (2027-05-19): no run yet")
+    pysched.scheduler.replies = answers(a_run(), {**late, "scheduled_at": "2027-05-19T01:00:00Z"})
+    assert pysched("runs", terminal=Terminal(width=80)).out.splitlines() == [
+        "RUN                  STATE        TRY  DUE                REASON",
+        "load.2027-05-20.1    ✓ succeeded    1  03:00+02:00        -",
+        "report.2027-05-19.1  ◷ waiting      -  05-19 03:00+02:00  waiting for load (202…",
     ]
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from tests.unit.cli.prompt import Prompt, a_run
 
+from pyscheduler.cli.terminal import Terminal
+
 ATTEMPT: dict[str, Any] = {
     "attempt": 1,
     "started_at": "2027-05-20T01:00:00Z",
@@ -72,6 +74,18 @@ def test_fields_attempts_logbook(shown: Prompt) -> None:
         "2027-05-20 03:00:01+02:00  ann        hold             reason disk",
         "2027-05-20 03:00:02+02:00  scheduler  retry_scheduled  attempt 1, at 2027-05-20 03:01:00+02:00",
     ]
+
+
+def test_at_eighty_columns_the_reason_is_still_there(shown: Prompt) -> None:
+    """The end of an attempt and the date of the day give way to it."""
+    lines = shown("show", "load.2027-05-20.1", terminal=Terminal(width=80)).out.splitlines()
+    assert lines[12:15] == [
+        "TRY  STARTED         TOOK  OUTCOME      EXIT  REASON",
+        "  1  03:00:00+02:00  0.4s  failed          3  exit 3",
+        "  2  03:00:00+02:00  0.4s  killed   signal 9  killed by ann",
+    ]
+    assert lines[-1] == "03:00:02+02:00  scheduler  retry_scheduled  attempt 1, at 2027-05-20 03:01:00+0…"
+    assert all(len(line) <= 80 for line in lines)
 
 
 def test_a_jobs_name_means_its_newest_run(shown: Prompt) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.cli.prompt import Prompt
 
+from pyscheduler.cli.terminal import Terminal
+
 TEXT = """
 scheduler: {name: night, timezone: Europe/Berlin}
 jobs:
@@ -42,6 +44,15 @@ def test_a_clock_change_and_the_rule_applied(night: Prompt) -> None:
     assert "twice" in autumn
 
 
+def test_a_narrow_terminal_gets_the_rule_below_the_table(night: Prompt) -> None:
+    """It is cut in its column, and it is what was asked for."""
+    said = night("next", "extract", "--after", "2027-10-31", "--count", "2", terminal=Terminal(width=80))
+    lines = said.out.splitlines()
+    assert lines[1].endswith("…")
+    assert len(lines) == 4
+    assert lines[3].startswith("02:30 comes twice")
+
+
 def test_a_job_in_another_zone_is_shown_in_both(night: Prompt) -> None:
     """Its own, which its schedule speaks of, and the scheduler's."""
     assert night("next", "tokyo", "--count", "1").out.splitlines() == [
@@ -66,9 +77,14 @@ def test_a_job_that_does_not_fire_says_why(night: Prompt, job: str, why: str) ->
 def test_all_jobs_the_next_first(night: Prompt) -> None:
     """Those that do not fire stand last, with why."""
     lines = night("next").out.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == ["midnight", "tokyo", "extract", "byhand", "load", "off"]
-    assert lines[4].endswith("it runs when somebody triggers it")
-    assert lines[6].endswith("it is disabled")
+    assert [line.split()[0] for line in lines[1:4]] == ["midnight", "tokyo", "extract"]
+    assert lines[4:] == [
+        "",
+        "JOB     DOES NOT FIRE",
+        "byhand  it runs when somebody triggers it",
+        "load    it follows extract",
+        "off     it is disabled",
+    ]
 
 
 def test_firings_for_programs(night: Prompt) -> None:

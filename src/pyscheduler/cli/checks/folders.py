@@ -69,7 +69,7 @@ def _guards(state_dir: Path) -> Iterator[Finding]:
         what = f"locks do not work there ({report.fault}): a reused pid may be taken for a minder"
         yield warn("locks", what, "put state_dir on a local file system")
     if report.pidfd:
-        yield ok("pidfd", "processes are signalled by descriptor, never by a number that may be another's")
+        yield ok("pidfd", "signals go to a process itself, never to a number")
     else:
         yield warn("pidfd", "this kernel has none: start ticks are checked before a number is signalled", "Linux 5.3")
     if report.ps or report.locks:
