@@ -75,8 +75,12 @@ class SocketClient:
             headers["Content-Type"] = "application/json"
         try:
             connection.request(method, target, body=body, headers=headers)
-            answer = connection.getresponse()
-            data = answer.read(MAX_ANSWER + 1)
+            with connection.getresponse() as answer:
+                data = answer.read(MAX_ANSWER + 1)
+                missing = answer.length
+            if missing and len(data) <= MAX_ANSWER:
+                # A bounded read does not complain itself when the other end is gone.
+                raise http.client.IncompleteRead(data, missing)
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
         finally:

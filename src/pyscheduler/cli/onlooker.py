@@ -93,15 +93,16 @@ def explain_offline(session: Session, word: str, day: date | None) -> Mapping[st
         onlooker = Onlooker(config, store)
         asked: dict[str, Any] = {"run_id": word} if is_run_id(word) else {"job": word, "run_date": day}
         answer = asyncio.run(explain(cast("Engine", onlooker), **asked))
-        answer = _not_missed_yet(answer, config, store)
+        answer = _not_missed_yet(answer, onlooker)
     return {"why": answer_view(answer), "next_firing": _next_firing(config, answer.job)}
 
 
-def _not_missed_yet(answer: Answer, config: Config, store: Peek) -> Answer:
+def _not_missed_yet(answer: Answer, onlooker: Onlooker) -> Answer:
     """Return a better answer where a firing came due while no scheduler was there: its fate is not decided."""
-    last_tick = store.engine_values().get("last_tick")
+    config, last_tick = onlooker.config, onlooker.store.engine_values().get("last_tick")
     firings = config.timetable(answer.job).on(answer.run_date) if answer.job in config.jobs else ()
-    if answer.culprit is not Culprit.MISSED or last_tick is None or not firings:
+    held = onlooker.catch_up_held is not None
+    if answer.culprit is not Culprit.MISSED or held or last_tick is None or not firings:
         return answer
     due, down = firings[0].scheduled_at, datetime.fromisoformat(last_tick)
     if due <= down:

@@ -47,20 +47,17 @@ class Show:
         except TimeoutError:
             self._session.note(f"error: the chain has not ended within {PATIENCE_S:.0f} s")
         finally:
-            over = playing.done()
+            interrupted, over = stop.is_set(), playing.done()  # a signal sets `stop`, too
             playing.cancel()
             stop.set()
             served = await serving
+        if interrupted:
+            return faults.INTERRUPTED
         if over:
             return await playing
-        return self._cut_short(served)
-
-    def _cut_short(self, served: int) -> int:
-        """Say why the chain was not seen to its end."""
-        if served == faults.OK:
-            return faults.INTERRUPTED
-        self._session.note(f"error: the scheduler ended; {self._place.config.parent / 'pysched.log'} says why")
-        return served
+        if served:
+            self._session.note(f"error: the scheduler ended; {self._place.config.parent / 'pysched.log'} says why")
+        return served or faults.FAILED
 
     async def _play(self, ready: asyncio.Event) -> int:
         await ready.wait()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyscheduler.cli.faults import NoConfiguration, Refused, Unreachable, lines_of
+from pyscheduler.cli.faults import NoConfiguration, Refused, Unreachable, counted, lines_of
 from pyscheduler.cli.session import Session
 from pyscheduler.cli.times import parse_instant
 from pyscheduler.errors import ConfigError
@@ -47,7 +47,7 @@ def _lines(session: Session) -> Iterator[str]:
         return
     upcoming = scheduler["next_firing"]
     when = f"; next firing {place.times.full(parse_instant(upcoming))}" if upcoming else ""
-    yield f"{scheduler['name']} runs {scheduler['config']['jobs']} jobs of {place.config}{when}."
+    yield f"{scheduler['name']} runs {counted(scheduler['config']['jobs'], 'job')} of {place.config}{when}."
     yield from _steps(
         ("pysched status", "shows today's runs"),
         ("pysched why JOB", "says why a job does not run"),

@@ -9,7 +9,7 @@ from typing import Any
 from pyscheduler import __version__
 from pyscheduler.cli.checks.finding import Finding, bad, ok, warn
 from pyscheduler.cli.client import Client
-from pyscheduler.cli.faults import CommandError, Refused, Unreachable
+from pyscheduler.cli.faults import CommandError, Refused, Unreachable, counted
 
 View = Mapping[str, Any]
 
@@ -31,10 +31,9 @@ def service(client: Client, max_running: int) -> Iterator[Finding]:
 
 def told_by(told: View) -> Iterator[Finding]:
     """Judge the scheduler's own words."""
-    yield ok(
-        "scheduler",
-        f"{told['name']} runs, {told['config']['jobs']} jobs, configuration version {told['config']['version']}",
-    )
+    config = told["config"]
+    jobs = counted(config["jobs"], "job")
+    yield ok("scheduler", f"{told['name']} runs, {jobs}, configuration version {config['version']}")
     if told["version"] != __version__:
         what = f"it is release {told['version']}, and this command is {__version__}"
         yield warn("release", what, "restart the scheduler: running jobs go on")
