@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.shell import Shell, shell
+from tests.shell import ROOT, Shell, shell
 
 NAMES = """Description After StartLimitIntervalSec Type NotifyAccess User WorkingDirectory EnvironmentFile ExecStart
 ExecReload KillMode OOMPolicy TasksMax Restart RestartSec WatchdogSec TimeoutStartSec TimeoutStopSec WantedBy"""
@@ -56,8 +56,8 @@ def test_a_wrong_unit_would_be_found(tmp_path: Path) -> None:
     assert "KilMode" in complaints(unit)
 
 
-def test_init_then_serve_runs_a_job(tmp_path: Path) -> None:
-    """The first five minutes of a new user: write, check, serve, see it run."""
+def test_the_first_guide_can_be_followed(tmp_path: Path) -> None:
+    """The first five minutes of a new user, as docs/guides/first-job.md tells them: write, check, serve, see it run."""
     with shell(tmp_path) as pysched:
         assert "pysched init" in pysched.ok().out
         pysched.ok("init")
@@ -67,3 +67,12 @@ def test_init_then_serve_runs_a_job(tmp_path: Path) -> None:
         run_id = pysched.trigger("hello")
         pysched.until_state(run_id, "succeeded")
         assert pysched.ok("log", "hello").out == f"hello from {run_id}, attempt 1\n"
+        guide = (ROOT / "docs" / "guides" / "first-job.md").read_text()
+        added = guide.partition("```yaml\n")[2].partition("```")[0]
+        (tmp_path / "old.yaml").write_text(pysched.config.read_text())
+        pysched.write(pysched.config.read_text() + added)
+        assert pysched.ok("diff", "old.yaml", "pysched.yaml").lines[0] == "job count is new"
+        assert pysched.ok("reload").out == "reloaded, version 2\n"
+        counted = pysched.trigger("count")
+        assert pysched.until_state(counted, "succeeded")
+        assert int(pysched.ok("log", "count").out) >= 1
