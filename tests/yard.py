@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import signal
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from pyscheduler import minder
 from pyscheduler.engine import machine
 from pyscheduler.engine.clock import SystemClock
-from pyscheduler.engine.launcher import status_path
+from pyscheduler.engine.launcher import MinderLauncher, status_path
+from pyscheduler.engine.minding.census import take_census
 from pyscheduler.engine.ports import AttemptRef, LaunchSpec
 
 PATIENCE_S = 30.0
@@ -27,10 +32,12 @@ class Yard:
         self.home = home
         self.status = home / "status"
         self.logs = home / "logs"
+        self.keys: set[str] = set()
 
     def spec(self, *argv: str, key: str | None = None, env: Mapping[str, str] | None = None, **more: Any) -> LaunchSpec:
         """Return the order of a fresh attempt; one item is run by the shell, several are exec'd."""
         key = key or secrets.token_hex(8)
+        self.keys.add(key)
         command = ("/bin/sh", "-c", argv[0]) if len(argv) == 1 else argv
         fields: dict[str, Any] = {
             "run_id": RUN_ID,
@@ -68,6 +75,56 @@ class Yard:
     def file(self, name: str) -> Path:
         """Return a path inside the folder."""
         return self.home / name
+
+
+@asynccontextmanager
+async def minders(home: Path, **options: Any) -> AsyncIterator[tuple[MinderLauncher, Yard]]:
+    """Give a launcher and a yard; afterwards nothing that the test started may be left running."""
+    yard = Yard(home)
+    launcher = MinderLauncher(**options)
+    try:
+        yield launcher, yard
+    finally:
+        await launcher.close()
+        for pid in carriers(yard.keys):
+            kill(pid)
+
+
+def hurried(home: Path, **constants: float) -> str:
+    """Return a `python` for the launcher whose nursery has other constants: `watch__IDLE_S=0.2`.
+
+    So a test sees in a moment what otherwise takes ten seconds. The code that runs is the real one.
+    """
+    folder = str(Path(minder.__file__).parent)
+    lines = [
+        f"#!{sys.executable} -I",
+        "import importlib, sys, types",
+        "package = types.ModuleType('minder')",
+        f"package.__path__ = [{folder!r}]",
+        "sys.modules['minder'] = package",
+        "nursery = importlib.import_module('minder.nursery')",
+        "sys.argv = sys.argv[4:]",
+    ]
+    for name, value in constants.items():
+        module, _, constant = name.partition("__")
+        lines.append(f"importlib.import_module('minder.{module}').{constant} = {value!r}")
+    path = home / "hurried-python"
+    path.write_text("\n".join([*lines, "nursery.main()"]) + "\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def kill(pid: int, signum: int = signal.SIGKILL) -> None:
+    """Signal a process that may have ended by itself."""
+    try:
+        os.kill(pid, signum)
+    except ProcessLookupError:
+        pass  # which is what was wanted
+
+
+def carriers(keys: set[str]) -> list[int]:
+    """Return the living processes that carry one of these attempts' keys."""
+    return [pid for key in keys for pid in take_census().carriers(key) if alive(pid)]
 
 
 async def until(fact: Callable[[], Any], what: str = "") -> Any:

@@ -78,7 +78,7 @@ def filled(again: OpenAgain) -> Store:
 def bounds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tight ones force every detour: no corner, few heads, pages that end early."""
     if request.param == "tight":
-        tight = {"HEADS": 30, "FEW_JOBS": 1, "A_TRY": 9, "CORNER_JOBS": 2, "CORNER_ROWS": 5}
+        tight = {"HEADS": 30, "HEADS_FOR_REASONS": 20, "FEW_JOBS": 1, "A_TRY": 9, "CORNER_JOBS": 2, "CORNER_ROWS": 5}
         for name, value in {**tight, "BUDGET": 17, "BUDGET_FOR_REASONS": 11}.items():
             monkeypatch.setattr(f"pyscheduler.store.queries.{name}", value)
         monkeypatch.setattr("pyscheduler.store.run_streams.SIEVED_PIECE", 3)

@@ -15,12 +15,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.contract.store_kit import NOON, STORES, OpenAgain, a_run, opener
 
 from pyscheduler.errors import StoreDamaged, StoreForeign, StoreLocked, StoreUnavailable
 from pyscheduler.model.run import RunState
 from pyscheduler.store import Batch, Store, schema
 from pyscheduler.store.files import StoreFiles
+from tests.contract.store_kit import NOON, STORES, OpenAgain, a_run, opener
 
 
 @pytest.fixture(params=STORES)

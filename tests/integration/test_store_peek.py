@@ -6,11 +6,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.builders import a_run
 
 from pyscheduler.errors import StoreDamaged, StoreError, StoreForeign
 from pyscheduler.model.run import Trigger
 from pyscheduler.store import Batch, Peek, Store
+from tests.builders import a_run
 
 
 def test_there_is_no_look_at_a_store_that_is_not_there(tmp_path: Path) -> None:

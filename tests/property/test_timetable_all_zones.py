@@ -7,13 +7,16 @@ its edges, wildcards, and steps. Zones with the same rules under several names a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
+
+from pyscheduler.model.job import CronSpec, ScheduleSpec
+from pyscheduler.timetable import compile_schedule
 from tests.property.timetable_model import (
     Expression,
     Field,
@@ -21,12 +24,10 @@ from tests.property.timetable_model import (
     changes,
     expected,
     expected_steps,
+    steps_of,
     ticks,
     utc,
 )
-
-from pyscheduler.model.job import CronSpec, EverySpec, ScheduleSpec
-from pyscheduler.timetable import compile_schedule
 
 FIRST, LAST = utc("2000-01-01"), utc("2038-01-01")
 MINUTE = timedelta(minutes=1)
@@ -89,9 +90,8 @@ def check_steps(name: str, change: datetime) -> None:
     step = MINUTE if change.minute % 5 else 5 * MINUTE
     going_by = list(ticks(zone, since - timedelta(days=2), until + timedelta(days=2), step))
     for opens, closes in ((0, None), (22 * 60, 6 * 60), (60, 240)):
-        window = {} if closes is None else {"opens": time(opens // 60), "closes": time(closes // 60)}
         model = [it for it in expected_steps(opens, closes, 1200, going_by, since) if it[0] <= until]
-        assert asked(EverySpec(every_s=1200, **window), name, since, until) == model, (name, change, opens)
+        assert asked(steps_of(1200, opens, closes), name, since, until) == model, (name, change, opens)
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """A second opinion on the timetable, written without a line of it.
 
-Time goes by tick by tick in UTC, `zoneinfo` says what the wall shows, and an expression is matched against that as plain
-sets. An expression is born twice, as text and as sets, so no parser is trusted. The policy for clock changes stands
-here in one picture, the *high-water mark*: the latest wall time ever shown.
+Time goes by tick by tick in UTC, `zoneinfo` says what the wall shows, and an expression is matched against that as
+plain sets. An expression is born twice, as text and as sets, so no parser is trusted. The policy for clock changes
+stands here in one picture, the *high-water mark*: the latest wall time ever shown.
 
 - A job with a wildcard minute or hour runs whenever the wall shows one of its times.
 - Any other job runs when its time is passed by the mark: times that were jumped over are passed all at once, in the
@@ -16,10 +16,12 @@ from __future__ import annotations
 import calendar
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
+
+from pyscheduler.model.job import EverySpec
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -77,12 +79,15 @@ class Expression:
     def _by_date(self, day: date) -> bool:
         last = calendar.monthrange(day.year, day.month)[1]
         weekdays = [number for number in range(1, last + 1) if date(day.year, day.month, number).weekday() < 5]
-        named = {
-            "L": lambda n: last - n == day.day,
-            "LW": lambda _: weekdays[-1] == day.day,
-            "W": lambda n: n <= last and min(weekdays, key=lambda d: (abs(d - n), d)) == day.day,
-        }
-        return day.day in self.days.numbers or any(named[kind](n) for kind, n, _ in self.days.rules)
+
+        def meant(kind: str, n: int) -> int | None:
+            if kind == "L":
+                return last - n
+            if kind == "LW":
+                return weekdays[-1]
+            return min(weekdays, key=lambda d: (abs(d - n), d)) if n <= last else None
+
+        return day.day in self.days.numbers or any(meant(kind, n) == day.day for kind, n, _ in self.days.rules)
 
     def _by_weekday(self, day: date) -> bool:
         weekday = day.isoweekday() % 7
@@ -208,7 +213,7 @@ def expected(expression: Expression, star: str, going_by: Iterable[Tick], since:
             while mark < wall:
                 mark += step
                 passed.append(mark)
-        named = next((time for time in passed if matches(time)), None)
+        named = next((shown for shown in passed if matches(shown)), None)
         if named is not None and at > since:
             found.append((at, named.date()))
     return found
@@ -246,6 +251,13 @@ def expected_steps(
             start += timedelta(seconds=every)
         day += timedelta(days=1)
     return sorted(found.items())
+
+
+def steps_of(every: int, opens: int, closes: int | None) -> EverySpec:
+    """Return the specification of what `expected_steps` is asked for."""
+    if closes is None:
+        return EverySpec(every_s=every)
+    return EverySpec(every_s=every, opens=time(*divmod(opens, 60)), closes=time(*divmod(closes, 60)))
 
 
 def changes(zone: ZoneInfo, since: datetime, until: datetime) -> list[datetime]:

@@ -1,8 +1,8 @@
 """What every request passes before a handler sees it, outermost first: log, limits, who, is there anybody, what kind.
 
 1. one log line for each answer: who, what, status, milliseconds (never the query: it may hold what was typed);
-2. no write waits longer than WRITE_S: a client that stops reading is cut off, and nothing else ever waits for it;
-3. at most HEADERS headers; a body of at most BODY_BYTES that is there within BODY_S;
+2. no write waits longer than 30 s: a client that stops reading is cut off, and nothing else ever waits for it;
+3. at most 100 headers; a body of at most 1 MiB that is there within 30 s;
 4. the caller is identified (`callers.py`) before anything is told, the phase included;
 5. while the service starts every path answers 503;
 6. what is posted to `/api/` is `application/json`, even without a body: no form of a web page can send that unasked.
@@ -15,7 +15,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -28,21 +29,33 @@ from pyscheduler.errors import ActionError, PyschedError
 
 log = logging.getLogger("pyscheduler.api.access")
 
-HEADERS: Final = 100
-BODY_BYTES: Final = 1024 * 1024
-BODY_S: Final = 30.0
-WRITE_S: Final = 30.0
+BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 QUIET: Final = frozenset({"/api/health"})
 """Paths that are asked for so often that their line is for debugging only."""
 
-Passes = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one request may cost."""
+
+    headers: int = 100
+    body_bytes: int = 1024 * 1024
+    body_s: float = 30.0
+    write_s: float = 30.0
 
 
 class TooLarge(ActionError):
-    """The request is larger than it may be."""
+    """The body is larger than it may be."""
 
     code = "too-large"
     status = 413
+
+
+class TooManyHeaders(ActionError):
+    """The head is larger than it may be."""
+
+    code = "too-many-headers"
+    status = 431
 
 
 class TooSlow(ActionError):
@@ -66,8 +79,8 @@ class ClientTooSlow(OSError):
 class Gates:
     """The gates in front of an application."""
 
-    def __init__(self, app: ASGIApp, host: Host, identify: Identify) -> None:
-        self._app, self._host, self._identify = app, host, identify
+    def __init__(self, app: ASGIApp, host: Host, identify: Identify, limits: Limits = Limits()) -> None:
+        self._app, self._host, self._identify, self._limits = app, host, identify, limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it."""
@@ -76,34 +89,28 @@ class Gates:
         started = time.monotonic()
         line = _Line()
         try:
-            await self._pass(scope, receive, _watched(scope, send, line), line)
+            await self._pass(scope, receive, self._watched(scope, send, line), line)
         except ClientTooSlow as error:
             line.remark = f" ({error})"
         except Exception:
             log.exception("%s %s failed", scope["method"], scope["path"])
-            _abort_of(scope)()  # what was begun cannot be ended; what was not has its 500 by now
+            if not line.is_answered:
+                _abort_of(scope)()  # an answer that was begun cannot be ended any other way
         finally:
             took_ms = (time.monotonic() - started) * 1000
             level = logging.DEBUG if scope["path"] in QUIET else logging.INFO
-            log.log(
-                level,
-                "%s %s %s %d %.0fms%s",
-                line.actor,
-                scope["method"],
-                scope["path"],
-                line.status,
-                took_ms,
-                line.remark,
-            )
+            what = (line.actor, scope["method"], scope["path"], line.status, took_ms, line.remark)
+            log.log(level, "%s %s %s %d %.0fms%s", *what)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send, line: _Line) -> None:
         try:
             caller = self._identify(scope)
             scope.setdefault("state", {})["caller"] = caller
             line.actor = caller.name
-            _check_head(scope)
+            self._check_head(scope)
             refusal = self._refusal()
-            receive = await _whole_body(receive) if scope["method"] in ("POST", "PUT", "PATCH", "DELETE") else receive
+            if scope["method"] not in BODILESS:
+                receive = await self._whole_body(receive)
         except PyschedError as error:
             await answer_to(error)(scope, receive, send)
             return
@@ -116,14 +123,64 @@ class Gates:
         body = {"error": "scheduler is starting"} | ({"message": standing.trouble} if standing.trouble else {})
         return Json(body, 503, {"Retry-After": "1"})
 
+    def _check_head(self, scope: Scope) -> None:
+        count = len(scope["headers"])
+        if count > self._limits.headers:
+            raise TooManyHeaders(f"the request has {count} headers and {self._limits.headers} are allowed")
+        if scope["method"] == "POST" and scope["path"].startswith("/api/"):
+            kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+            if kind.partition(b";")[0].strip().lower() != b"application/json":
+                mend = "send `Content-Type: application/json`"
+                raise WrongType("what is posted must be application/json", mend=mend)
+
+    async def _whole_body(self, receive: Receive) -> Receive:
+        """Read a body to its end within its limits; returns what hands it on in one piece."""
+        body, limits = bytearray(), self._limits
+        try:
+            async with asyncio.timeout(limits.body_s):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        break
+                    body += message.get("body", b"")
+                    if len(body) > limits.body_bytes:
+                        raise TooLarge(f"the body is larger than {limits.body_bytes} bytes")
+                    if not message.get("more_body", False):
+                        break
+        except TimeoutError:
+            raise TooSlow(f"the body did not come within {limits.body_s:g} s") from None
+        whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+        async def handed_on() -> Message:
+            return whole.pop() if whole else await receive()
+
+        return handed_on
+
+    def _watched(self, scope: Scope, send: Send, line: _Line) -> Send:
+        """Return a send that notes the status and gives no client longer than it may take."""
+        abort, write_s = _abort_of(scope), self._limits.write_s
+
+        async def watched(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                line.status = message["status"]
+            try:
+                async with asyncio.timeout(write_s):
+                    await send(message)
+                line.is_answered = message["type"] == "http.response.body" and not message.get("more_body", False)
+            except TimeoutError:
+                abort()
+                raise ClientTooSlow(f"cut off: nothing was read for {write_s:g} s") from None
+
+        return watched
+
 
 class _Line:
     """What is known of a request for its line in the log."""
 
-    __slots__ = ("actor", "remark", "status")
+    __slots__ = ("actor", "is_answered", "remark", "status")
 
     def __init__(self) -> None:
-        self.actor, self.remark, self.status = "-", "", 0
+        self.actor, self.remark, self.status, self.is_answered = "-", "", 0, False
 
 
 def caller_of(scope: Scope) -> Caller:
@@ -132,57 +189,7 @@ def caller_of(scope: Scope) -> Caller:
     return caller
 
 
-def _check_head(scope: Scope) -> None:
-    if len(scope["headers"]) > HEADERS:
-        raise TooLarge(f"the request has {len(scope['headers'])} headers and {HEADERS} are allowed")
-    if scope["method"] == "POST" and scope["path"].startswith("/api/"):
-        kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
-        if kind.partition(b";")[0].strip().lower() != b"application/json":
-            raise WrongType("what is posted must be application/json", mend="send `Content-Type: application/json`")
-
-
-async def _whole_body(receive: Receive) -> Receive:
-    """Read a body to its end within its limits; returns what hands it on in one piece."""
-    body = bytearray()
-    try:
-        async with asyncio.timeout(BODY_S):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    break
-                body += message.get("body", b"")
-                if len(body) > BODY_BYTES:
-                    raise TooLarge(f"the body is larger than {BODY_BYTES} bytes")
-                if not message.get("more_body", False):
-                    break
-    except TimeoutError:
-        raise TooSlow(f"the body did not come within {BODY_S:.0f} s") from None
-    whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
-
-    async def handed_on() -> Message:
-        return whole.pop() if whole else await receive()
-
-    return handed_on
-
-
 def _abort_of(scope: Scope) -> Callable[[], Any]:
     """Return what cuts the connection."""
     abort: Callable[[], Any] = scope.get("state", {}).get("abort", lambda: None)
     return abort
-
-
-def _watched(scope: Scope, send: Send, line: _Line) -> Send:
-    """Return a send that notes the status and gives no client longer than WRITE_S."""
-    abort = _abort_of(scope)
-
-    async def watched(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            line.status = message["status"]
-        try:
-            async with asyncio.timeout(WRITE_S):
-                await send(message)
-        except TimeoutError:
-            abort()
-            raise ClientTooSlow(f"cut off: nothing was read for {WRITE_S:.0f} s") from None
-
-    return watched

@@ -72,6 +72,8 @@ async def on_family(_request: Request, error: Exception) -> JSONResponse:
 async def on_http(_request: Request, error: Exception) -> JSONResponse:
     """Answer in our words where the framework refuses: unknown path, wrong method."""
     assert isinstance(error, HTTPException)
+    if error.status_code == 400:
+        return JSONResponse({"error": "the body cannot be read: it is no JSON, or nested too deep"}, 400)
     message = None if error.detail == _phrase(error.status_code) else error.detail
     body = {"error": _phrase(error.status_code), "message": message}
     return JSONResponse(body, error.status_code, error.headers)

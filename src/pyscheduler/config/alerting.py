@@ -5,6 +5,7 @@ What is kept still has its `${NAME}`: the part that sends will put the values in
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from importlib.metadata import entry_points
@@ -124,8 +125,8 @@ def can_match(words: list[str], jobs: set[str]) -> bool:
 # --------------------------------------------------------------------------- agents
 
 
-def check_agents(spot: Spot, reading: Reading) -> Mapping[str, Any] | None:
-    """Return the section as typed, or None after complaining."""
+def check_agents(spot: Spot, reading: Reading, folder: str) -> Mapping[str, Any] | None:
+    """Return the section as typed, or None after complaining. Its paths lie beside the file, in `folder`."""
     keys = read_shape(AgentsKeys, spot, reading)
     if keys is None:
         return None
@@ -134,5 +135,17 @@ def check_agents(spot: Spot, reading: Reading) -> Mapping[str, Any] | None:
         spot.error(("broker",), "listen embeds a broker and broker uses another", "keep one of them", at_key=True)
     if ("listen" in given or "broker" in given) and "secrets_file" not in given:
         spot.error((), "secrets_file is missing: agents prove themselves by a secret")
+    if "secrets_file" in given:
+        _check_secrets(given["secrets_file"], folder, spot)
     kept: dict[str, Any] = plain(spot.tree)
     return kept
+
+
+def _check_secrets(path: str, folder: str, spot: Spot) -> None:
+    try:
+        mode = os.stat(os.path.join(folder, path)).st_mode
+    except OSError as error:
+        spot.error(("secrets_file",), f"{shown(path)} cannot be read: {error.strerror}")
+        return
+    if mode & 0o077:
+        spot.warning(("secrets_file",), f"{shown(path)} is readable by others", f"chmod 600 {path}")

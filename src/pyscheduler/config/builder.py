@@ -21,10 +21,14 @@ from yaml._yaml import CParser
 
 from pyscheduler.config.tree import Block, Items, Null, Place, Tree, TreeError
 
-MAX_NODES: Final = 400_000
-"""Nodes of a whole configuration, aliases counted as often as they are used: 16,000 jobs of twelve keys. What is
-refused for having more is refused within a second."""
+MAX_NODES: Final = 450_000
+"""Nodes of a whole configuration, aliases counted as often as they are used: 10,000 jobs of 22 keys. What is refused
+for having more is refused within a second."""
+MAX_WIDTH: Final = 50_000
+"""Entries of one mapping or list."""
 MAX_DEPTH: Final = 64
+MAX_FLAWS: Final = 200
+"""Keys that stand twice, after which the reading stops."""
 MAX_VALUE: Final = 131_072
 """Characters of one value: Linux starts no program with a longer argument."""
 MAX_GAP: Final = 1 << 20
@@ -52,18 +56,16 @@ class _Feed:
     name = ""
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._at, self._mark = data, 0, 0
+        # How far libyaml has been given the bytes, now and at its last event.
+        self._data, self.at, self.mark = data, 0, 0
 
     def read(self, size: int = -1, /) -> bytes:
-        if self._at - self._mark > MAX_GAP:
-            line = self._data.count(b"\n", 0, self._mark) + 1
+        if self.at - self.mark > MAX_GAP:
+            line = self._data.count(b"\n", 0, self.mark) + 1
             raise TreeError(line, 0, f"more than {MAX_GAP >> 20} MiB from here on without the end of a value or key")
-        piece = self._data[self._at : self._at + size]
-        self._at += len(piece)
+        piece = self._data[self.at : self.at + size]
+        self.at += len(piece)
         return piece
-
-    def moved(self) -> None:
-        self._mark = self._at
 
 
 class _Frame:
@@ -99,7 +101,7 @@ class Builder:
         self._result = Composed()
 
     def run(self) -> Composed:
-        get, moved, scalar = self._parser.get_event, self._feed.moved, self._scalar
+        get, feed, scalar = self._parser.get_event, self._feed, self._scalar
         others: dict[type[Event], Callable[[Any], None]] = {
             MappingStartEvent: self._open_mapping,
             SequenceStartEvent: self._open_sequence,
@@ -109,7 +111,7 @@ class Builder:
             DocumentStartEvent: self._document,
         }
         while (event := get()) is not None:
-            moved()
+            feed.mark = feed.at
             if type(event) is ScalarEvent:
                 scalar(event)
             elif (act := others.get(type(event))) is not None:
@@ -132,7 +134,8 @@ class Builder:
         text: str = event.value
         if self.left < 0 or len(text) > MAX_VALUE or event.tag is not None:
             self._refuse_scalar(event)
-        at = _place(event)
+        mark: Any = event.start_mark
+        at = (mark.line + 1, mark.column + 1)
         frame = self._stack[-1] if self._stack else None
         if frame is not None and frame.key is None and type(frame.node) is Block:
             frame.key = _MERGE if text == "<<" and event.implicit[0] else sys.intern(text)
@@ -211,6 +214,8 @@ class Builder:
         if height > frame.height:
             frame.height = height
         parent = frame.node
+        if len(parent) >= MAX_WIDTH:
+            raise TreeError(*at, f"one mapping or list has more than {MAX_WIDTH:,} entries", "divide it")
         if type(parent) is Items:
             parent.append(node)
             parent.places.extend(at)
@@ -221,11 +226,17 @@ class Builder:
         if key is _MERGE:
             self._merge_source(frame, node, at)
         elif key in parent:
-            what = f'the key "{key[:60]}" stands twice in one mapping, first in line {parent.key_place(key)[0]}'
-            self._result.flaws.append(TreeError(*frame.key_at, what, "keep one of them"))
+            self._twice(key, frame, parent)
         else:
             parent[key] = node
             parent.places.extend((*frame.key_at, *at))
+
+    def _twice(self, key: str, frame: _Frame, block: Block) -> None:
+        what = f'the key "{key[:60]}" stands twice in one mapping, first in line {block.key_place(key)[0]}'
+        flaw = TreeError(*frame.key_at, what, "keep one of them")
+        if len(self._result.flaws) >= MAX_FLAWS:
+            raise flaw
+        self._result.flaws.append(flaw)
 
     def _merge_source(self, frame: _Frame, node: Tree, at: Place) -> None:
         sources = node if isinstance(node, Items) else [node]

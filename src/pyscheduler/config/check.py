@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pyscheduler.config.complaints import Complaints, shown
-from pyscheduler.config.graph import cycles
+from pyscheduler.config.graph import cycles, upstream_first
 from pyscheduler.config.jobs import NO_CALENDAR, Draft
 from pyscheduler.config.templates import placeholders_in
 from pyscheduler.model.job import Job, JobKind
@@ -42,6 +42,8 @@ class World:
 def check_world(world: World) -> None:
     """Complain about everything between the jobs, and let dependency-only jobs inherit their calendars."""
     for draft in world.drafts.values():
+        if world.complaints.full:
+            return
         _check_dependencies(draft, world)
         _check_calendar_name(draft, world)
         _check_pools(draft, world)
@@ -61,7 +63,7 @@ def _check_dependencies(draft: Draft, world: World) -> None:
         upstream = world.job(dependency.job)
         if upstream is None:
             if dependency.job not in world.broken_jobs:
-                hint = world.complaints.did_you_mean(dependency.job, [*world.drafts, *world.broken_jobs])
+                hint = world.complaints.did_you_mean(dependency.job, world.drafts, world.broken_jobs)
                 draft.spot.error(("depends_on", number), f"unknown job {shown(dependency.job)}", hint)
         elif not upstream.enabled and draft.job.enabled:
             what = f'"{upstream.name}" is disabled, so it never gets a run to wait for'
@@ -71,7 +73,7 @@ def _check_dependencies(draft: Draft, world: World) -> None:
 def _check_calendar_name(draft: Draft, world: World) -> None:
     name = draft.job.calendar
     if name is not None and name not in world.calendars and name not in world.broken_calendars:
-        hint = world.complaints.did_you_mean(name, [*world.calendars, *world.broken_calendars, NO_CALENDAR])
+        hint = world.complaints.did_you_mean(name, world.calendars, world.broken_calendars, [NO_CALENDAR])
         draft.spot.error(("calendar",), f"unknown calendar {shown(name)}", hint)
 
 
@@ -83,7 +85,7 @@ def _check_pools(draft: Draft, world: World) -> None:
                 ("pools", pool), f"it needs {slots} slots, and the pool has {size}", "lower it, or widen the pool"
             )
         elif size is None and pool not in world.broken_pools:
-            hint = world.complaints.did_you_mean(pool, [*world.pools, *world.broken_pools])
+            hint = world.complaints.did_you_mean(pool, world.pools, world.broken_pools)
             draft.spot.error(
                 ("pools", pool), f"unknown pool {shown(pool)}", hint or "define it under pools:", at_key=True
             )
@@ -156,50 +158,41 @@ def _check_cycles(world: World) -> None:
 
 
 def _inherit_calendars(world: World) -> None:
-    """Give each dependency-only job that names no calendar the one its upstreams share (spec 4.7)."""
-    settled: dict[str, str | None] = {}
-    for name in world.drafts:
-        _settle(name, world, settled)
-    for name, draft in world.drafts.items():
-        if settled[name] != draft.job.calendar:
+    """Give each dependency-only job that names no calendar the one its upstreams share (spec 4.7).
+
+    Upstreams first; round again while something was settled, for jobs in a circle of earlier dates.
+    """
+    heirs = {name: draft for name, draft in world.drafts.items() if _inherits(draft)}
+    settled = {name: draft.job.calendar for name, draft in world.drafts.items() if name not in heirs}
+    order = upstream_first({name: [each.job for each in draft.job.depends_on] for name, draft in heirs.items()})
+    while True:
+        before = len(settled)
+        for name in order:
+            if name not in settled:
+                _settle(heirs[name], world, settled)
+        if len(settled) == before:
+            break
+    for name, draft in heirs.items():
+        if settled.get(name) is not None:
             draft.job = replace(draft.job, calendar=settled[name])
-
-
-def _settle(name: str, world: World, settled: dict[str, str | None]) -> None:
-    """Work out a job's calendar after its upstreams', with a stack of its own; a circle keeps what it says itself."""
-    stack, entered = [name], set()
-    while stack:
-        at = stack[-1]
-        draft = world.drafts[at]
-        if at in settled or not _inherits(draft):
-            settled.setdefault(at, draft.job.calendar)
-            stack.pop()
-            continue
-        upstreams = [each.job for each in draft.job.depends_on if each.job in world.drafts and each.job != at]
-        ahead = [each for each in upstreams if each not in settled and each not in entered]
-        entered.add(at)
-        if ahead:
-            stack.extend(dict.fromkeys(ahead))
-            continue
-        settled[at] = _common(draft, upstreams, world, settled)
-        stack.pop()
 
 
 def _inherits(draft: Draft) -> bool:
     return draft.job.dependency_only and not draft.names_calendar
 
 
-def _common(draft: Draft, upstreams: list[str], world: World, settled: Mapping[str, str | None]) -> str | None:
-    found = {each: settled.get(each) for each in dict.fromkeys(upstreams)}
-    if any(each.job in world.broken_jobs for each in draft.job.depends_on):
-        return next(iter(found.values()), None)
-    if len(set(found.values())) > 1:
-        listed = ", ".join(f"{each} is on {found[each] or NO_CALENDAR}" for each in sorted(found))
-        what = f"its upstreams are on different calendars ({listed}), so none can be inherited"
-        draft.spot.error(("depends_on",), what, "put them on one calendar", at_key=True)
-        draft.names_calendar = False
-        return _DISAGREED
-    return next(iter(found.values()), None)
+def _settle(draft: Draft, world: World, settled: dict[str, str | None]) -> None:
+    """Settle a job's calendar by those of its upstreams that are settled, if any is."""
+    found = {each.job: settled[each.job] for each in draft.job.depends_on if each.job in settled}
+    if not found:
+        return
+    if len(set(found.values())) == 1 or any(each.job in world.broken_jobs for each in draft.job.depends_on):
+        settled[draft.job.name] = next(iter(found.values()))
+        return
+    listed = ", ".join(f"{each} is on {found[each] or NO_CALENDAR}" for each in sorted(found))
+    what = f"its upstreams are on different calendars ({listed}), so none can be inherited"
+    draft.spot.error(("depends_on",), what, "put them on one calendar", at_key=True)
+    settled[draft.job.name] = _DISAGREED
 
 
 _DISAGREED: Final = "<several>"

@@ -111,7 +111,7 @@ class Coming:
             self._dates[name] = self._run_dates(job)
             self._stuck[name] = stuck = self._stuck_bits(job)
             if stuck is None:
-                self.unknown.add(name)
+                self.unknown.update([name] if job.depends_on else ())
             elif stuck:
                 bit = (stuck & -stuck).bit_length() - 1
                 number = self._culprit(job, bit)

@@ -15,8 +15,10 @@ from pyscheduler.config.tree import Block, Items, Place, Tree
 from pyscheduler.model.problem import Problem, Severity
 
 MAX_PROBLEMS: Final = 1_000
-MAX_GUESSES: Final = 60
-"""How many names are searched for among thousands: each search costs milliseconds."""
+MAX_COMPARED: Final = 20_000
+"""How many words may be compared in the search for near ones: each costs microseconds, and names come in thousands."""
+MANY: Final = 200
+"""Among more words than this, only those that begin or end alike and are about as long are compared."""
 
 Loc: TypeAlias = tuple[str | int, ...]
 """A path of keys and list indices below a Spot. Parts that the tree does not have are stepped over."""
@@ -35,12 +37,17 @@ class Complaints:
 
     def __init__(self) -> None:
         self._found: list[tuple[int, int, int, Problem]] = []
-        self._guesses = MAX_GUESSES
+        self._compared = 0
+        self._given_up = False
         self.errors = 0
 
     @property
     def full(self) -> bool:
-        return self.errors >= MAX_PROBLEMS
+        return self._given_up or self.errors >= MAX_PROBLEMS
+
+    def give_up(self) -> None:
+        """Look at nothing more: what there is has outgrown its bounds, and an error says so."""
+        self._given_up = True
 
     def add(self, order: int, problem: Problem) -> None:
         """Note a complaint about the file that was loaded as number `order`."""
@@ -49,13 +56,14 @@ class Complaints:
         if len(self._found) < 2 * MAX_PROBLEMS:
             self._found.append((order, problem.line, problem.column, problem))
 
-    def did_you_mean(self, word: str, known: Iterable[str]) -> str:
+    def did_you_mean(self, word: str, *known: Iterable[str]) -> str:
         """Return `did you mean "x"?` for the nearest known word, or nothing."""
-        words = list(known)
-        if len(words) > 200:
-            if self._guesses == 0:
-                return ""
-            self._guesses -= 1
+        if self._compared > MAX_COMPARED:
+            return ""
+        words = [each for some in known for each in some]
+        if len(words) > MANY:
+            words = [each for each in words if _may_be_near(word, each)]
+        self._compared += len(words)
         near = difflib.get_close_matches(word[:64], words, n=1, cutoff=0.6)
         folded = {each.lower(): each for each in words} if not near else {}
         guess = near[0] if near else folded.get(word.lower())
@@ -65,9 +73,14 @@ class Complaints:
         """Return all complaints in order, every value of the environment taken out."""
         ordered = sorted(self._found, key=lambda found: found[:3])
         problems = [_redacted(found[3], redact) for found in ordered]
-        if self.full:
+        if self.errors >= MAX_PROBLEMS:
             problems.append(Problem("", 0, 0, f"{self.errors} errors or more: the rest was not looked at"))
         return problems
+
+
+def _may_be_near(word: str, other: str) -> bool:
+    alike = word[:1].lower() == other[:1].lower() or word[-1:].lower() == other[-1:].lower()
+    return alike and abs(len(word) - len(other)) <= 3
 
 
 def _redacted(problem: Problem, redact: Callable[[str], str]) -> Problem:

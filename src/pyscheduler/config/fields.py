@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, datetime, time
-from difflib import get_close_matches
 from typing import Annotated, Any, Final, TypeVar
 
 from pyscheduler.config import values
 from pyscheduler.config.reading import EnvironmentValue, Json, Key, Typed, Value
+from pyscheduler.config.settings import check_zone
 from pyscheduler.config.values import BadValue
 from pyscheduler.model.job import CatchUp, Criticality, DependsOn, JobKind, Leftovers, Overlap, RunDateRule, Window
-from pyscheduler.timetable.mistakes import UnknownZone
-from pyscheduler.timetable.zone import zone
 
 T = TypeVar("T")
 
@@ -121,15 +119,6 @@ _CLOCK: Final = r"([01][0-9]|2[0-3]):[0-5][0-9]"
 _DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
-def _zone(text: str) -> str:
-    try:
-        zone(text)
-    except UnknownZone as error:
-        mend = f"did you mean {' or '.join(error.near)}?" if error.near else "write its name, as in Europe/Berlin"
-        raise BadValue("is no time zone of the IANA database", mend) from None
-    return str(text)
-
-
 def _clock_or_duration(text: str) -> time | float:
     if ":" in text:
         return values.parse_time(text)
@@ -160,7 +149,7 @@ Between = Annotated[
 Exclusion = Annotated[
     Window, Value(values.parse_window, {"type": "string", "examples": ["22:00-02:00", "2027-12-24..2027-12-26"]})
 ]
-Zone = Annotated[str, Value(_zone, {"type": "string", "examples": ["Europe/Berlin"]})]
+Zone = Annotated[str, Value(check_zone, {"type": "string", "examples": ["Europe/Berlin"]})]
 HostPort = Annotated[
     tuple[str, int], Value(values.parse_host_port, _spelt(r"\S+:[0-9]{1,5}", examples=["127.0.0.1:8470"]))
 ]
@@ -174,18 +163,13 @@ def words(known: dict[str, Any], *, any_case: bool = False) -> Value:
     def read(text: str) -> object:
         word = text.lower() if any_case else text
         if word not in known:
-            raise BadValue(f"is none of {', '.join(known)}", _nearest_word(word, known))
+            raise BadValue(f"is none of {', '.join(known)}", word=word, among=known)
         return known[word]
 
     spellings = [
         spelling for word in known for spelling in ((word, word.capitalize(), word.upper()) if any_case else (word,))
     ]
     return Value(read, _or_variable({"enum": spellings}))
-
-
-def _nearest_word(word: str, known: dict[str, Any]) -> str:
-    near = get_close_matches(word.lower()[:64], known, n=1)
-    return f'did you mean "{near[0]}"?' if near else ""
 
 
 def _of(enum: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from yaml.reader import ReaderError
 
 from pyscheduler.config.builder import MAX_NODES, Builder
 from pyscheduler.config.complaints import shown
-from pyscheduler.config.settings import beside
+from pyscheduler.config.settings import beside, check_zone
 from pyscheduler.config.source import check_text, read_bytes
 from pyscheduler.config.tree import Block, Tree, TreeError
 from pyscheduler.config.values import BadValue
@@ -26,8 +26,6 @@ from pyscheduler.config.variables import Variables
 from pyscheduler.config.yaml_words import translated, unprintable
 from pyscheduler.errors import ConfigError
 from pyscheduler.model.problem import Problem
-from pyscheduler.timetable.mistakes import UnknownZone
-from pyscheduler.timetable.zone import zone
 
 T = TypeVar("T")
 _SECTION: Final = "scheduler"
@@ -74,7 +72,7 @@ def glance(path: str | os.PathLike[str], *, env: Mapping[str, str] | None = None
     reader = _Reader(file, section, Variables(os.environ if env is None else env))
     return Glance(
         name=reader.read("name", str, "pysched"),
-        timezone=reader.read("timezone", _zone, "UTC"),
+        timezone=reader.read("timezone", check_zone, "UTC"),
         state_dir=beside(file, reader.read("state_dir", str, "state")),
         log_dir=beside(file, reader.read("log_dir", str, "logs")),
     )
@@ -94,13 +92,6 @@ def _section(data: bytes) -> Block:
         raise unprintable(data, error) from None
     section = root.get(_SECTION) if isinstance(root, Block) else None
     return section if isinstance(section, Block) else Block()
-
-
-def _zone(text: str) -> str:
-    try:
-        return zone(text).name
-    except UnknownZone as error:
-        raise BadValue(str(error)) from None
 
 
 class _Reader:

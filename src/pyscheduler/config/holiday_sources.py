@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from itertools import islice
 from typing import Any, Final
 
 from pyscheduler.config.source import check_text, read_bytes
@@ -20,8 +21,7 @@ YEARS_BACK: Final = 2
 YEARS_AHEAD: Final = 6
 MAX_ICS_BYTES: Final = 2 << 20
 MAX_DAYS: Final = 20_000
-_RULE_LIMIT: Final = 4_000
-"""Occurrences of one repeating event: every day of the years around today is less."""
+_FREQUENCIES: Final = frozenset({"YEARLY", "MONTHLY", "WEEKLY", "DAILY"})
 
 
 @dataclass(slots=True)
@@ -150,29 +150,30 @@ def _occurrences(event: Any, start: date, first: date, last: date) -> Iterator[d
     yield from _dates_of(event, "RDATE")
     rules = event.get("RRULE")
     for rule in rules if isinstance(rules, list) else [rules] if rules is not None else []:
-        yield from _repeated(rule.to_ical().decode(), start, first, last)
+        yield from (day for day in _repeated(rule, start, last) if day >= first)
 
 
-def _repeated(rule: str, start: date, first: date, last: date) -> Iterator[date]:
-    """Yield the occurrences of a rule from `first` to `last`; it is made to end there, so that asking it ends too."""
-    from dateutil.rrule import DAILY, rrulestr
+def _repeated(rule: Any, start: date, last: date) -> Iterator[date]:
+    """Yield the occurrences of a rule up to `last`. It is made to end there, so that asking it always ends too."""
+    from dateutil.rrule import rrulestr
 
     if start.year < 1900:
         raise ValueError("an event repeats from before 1900")
-    begin = datetime.combine(start, datetime.min.time())
-    asked: Any = rrulestr(rule, dtstart=begin, ignoretz=True)
-    if asked._freq > DAILY:  # noqa: SLF001 - the library offers no other way to ask
+    if rule["FREQ"][0].upper() not in _FREQUENCIES:
         raise ValueError("an all-day event repeats within the day")
-    end = datetime.combine(last, datetime.min.time())
-    until = min(end, asked._until) if asked._until else end  # noqa: SLF001
-    for at in asked.replace(until=until).xafter(
-        datetime.combine(first, datetime.min.time()), count=_RULE_LIMIT, inc=True
-    ):
-        yield at.date()
+    parts = {key: value for key, value in rule.items() if key not in ("COUNT", "UNTIL")}
+    until = min(last, *(_day(each) for each in rule.get("UNTIL", ())), last)
+    text = f"{type(rule)(parts).to_ical().decode()};UNTIL={until:%Y%m%d}T000000"
+    found = rrulestr(text, dtstart=datetime.combine(start, datetime.min.time()), ignoretz=True)
+    yield from (at.date() for at in islice(found, rule.get("COUNT", [None])[0]))
+
+
+def _day(at: date) -> date:
+    return at.date() if isinstance(at, datetime) else at
 
 
 def _dates_of(event: Any, key: str) -> Iterator[date]:
     lists = event.get(key)
     for each in lists if isinstance(lists, list) else [lists] if lists is not None else []:
         for item in each.dts:
-            yield item.dt.date() if isinstance(item.dt, datetime) else item.dt
+            yield _day(item.dt)

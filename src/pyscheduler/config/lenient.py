@@ -16,16 +16,13 @@ from pyscheduler.config.builder import Composed
 from pyscheduler.config.compose import Budget, compose
 from pyscheduler.config.tree import TreeError
 
-MAX_READ_AGAIN: Final = 8 << 20
+MAX_READ_AGAIN: Final = 4 << 20
 """Bytes read again because of such spellings, all mends of one file together."""
 
-_COLON: Final = re.compile(
-    rb"""(?P<head>[ ]*(?:-[ ]+)*           # indentation, compact list items
-         [^\s"'\[\]{},&*!|>%@`#:-][^:#\n]*:[ ]+)  # a plain key
-         (?P<value>[^\s"'\[\]{},&*!|>%@`#][^\n]*?)  # a plain value that goes on to the end of the line
-         (?P<tail>[ ]*(?:[ ]\#[^\n]*)?\r?)""",
-    re.VERBOSE,
-)
+_PLAIN: Final = rb"""[^\s"'\[\]{},&*!|>%@`#:-]"""
+"""What a plain key or value may begin with."""
+_KEY: Final = re.compile(rb"[ ]*(?:-[ ]+)*" + _PLAIN + rb"[^:#]*:[ ]+(?=" + _PLAIN + rb")")
+"""Indentation, compact list items, a plain key; a plain value follows."""
 _MACRO: Final = re.compile(rb"@[a-z]+(?: +[0-9dhms]+)?(?=[ ]*(?:\r?$|[ ]\#|[,\]}]))")
 
 
@@ -73,9 +70,12 @@ def _with_macro_quoted(line: bytes, column: int) -> bytes | None:
 
 
 def _with_value_quoted(line: bytes, column: int) -> bytes | None:
-    match = _COLON.fullmatch(line)
-    if match is None or b": " not in match["value"] + b" ":
+    key = _KEY.match(line)
+    if key is None or column <= len(key[0].decode("utf-8", "replace")):
         return None
-    if column <= len(match["head"].decode("utf-8", "replace")):
+    rest = line[key.end() :]
+    comment = rest.find(b" #")
+    value = (rest if comment < 0 else rest[:comment]).rstrip()
+    if b": " not in value + b" ":
         return None
-    return match["head"] + b"'" + match["value"].replace(b"'", b"''") + b"'" + match["tail"]
+    return key[0] + b"'" + value.replace(b"'", b"''") + b"'" + rest[len(value) :]

@@ -84,9 +84,9 @@ class _Loading:
 
     def run(self) -> tuple[Config, list[Problem]]:
         parts = self._parts()
+        problems = self._complaints.sorted(self._variables.redact)
         texts = self._sections.ics_texts.items()
         sources = (*self._files.sources(), *(ConfigSource(path=name, text=text) for name, text in texts))
-        problems = self._complaints.sorted(self._variables.redact)
         config = Config(
             path=self._path.absolute(),
             sources=sources,

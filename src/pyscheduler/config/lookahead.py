@@ -28,13 +28,12 @@ def look_ahead(
     calendar_of: Callable[[Job], BusinessCalendar],
     star: str,
     today: date,
-    budget_s: float = BUDGET_S,
 ) -> tuple[str, ...]:
     """Warn of everything that can be seen coming; return the jobs there was no time for.
 
     All references between the jobs must be sound. `spots` are the jobs' mappings.
     """
-    coming = Coming(jobs, calendar_of, star, today, budget_s)
+    coming = Coming(jobs, calendar_of, star, today, BUDGET_S)
     for name, shared in coming.shared_dates():
         spots[name].warning(("schedule",), _shared(name, *shared, coming), at_key=True)
     for name, wait in coming.endless_waits():

@@ -61,9 +61,13 @@ async def load_in_process(
     """
     env = os.environ if env is None else env
     request = {"path": os.fspath(path), "today": today and today.isoformat(), "allow_inactive": allow_inactive}
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", __name__, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=_child_env(env)
-    )
+    argv = (sys.executable, "-P", "-m", __name__)
+    try:
+        child = await asyncio.create_subprocess_exec(
+            *argv, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=_child_env(env)
+        )
+    except OSError as error:
+        raise _failed(path, f"it could not be started: {error.strerror}") from None
     try:
         async with asyncio.timeout(timeout_s):
             return await _converse(child, json.dumps(request).encode(), env)

@@ -40,6 +40,12 @@ def fault(what: str, mend: str = "") -> PydanticCustomError:
     return PydanticCustomError("fault", "{what}", {"what": what, "mend": mend})
 
 
+def refused(typed: str, error: BadValue) -> PydanticCustomError:
+    """Return the error about a text as it was typed."""
+    said = {"what": f"{shown(typed)} {error.what}", "mend": error.mend, "word": error.word, "among": error.among}
+    return PydanticCustomError("fault", "{what}", said)
+
+
 def scalar(value: object) -> str:
     """Return the text of a scalar node; a mapping or a list is a fault."""
     if isinstance(value, str):
@@ -64,7 +70,7 @@ class Value:
         try:
             return self.parse(variables_of(info).expand(typed))
         except BadValue as error:
-            raise fault(f"{shown(typed)} {error.what}", error.mend) from None
+            raise refused(typed, error) from None
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.with_info_plain_validator_function(self.read)
@@ -81,7 +87,7 @@ class Key(Value):
         try:
             return self.parse(scalar(value))
         except BadValue as error:
-            raise fault(f"{shown(str(value))} {error.what}", error.mend) from None
+            raise refused(str(value), error) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +100,7 @@ class Typed(Value):
             text = self.parse(variables.note(typed))
             check_template(typed, variables.read)
         except BadValue as error:
-            raise fault(f"{shown(typed)} {error.what}", error.mend) from None
+            raise refused(typed, error) from None
         except TemplateError as error:
             raise fault(error.what, error.mend) from None
         return text

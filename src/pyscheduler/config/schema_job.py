@@ -58,7 +58,7 @@ class Shape(BaseModel):
     def given(self) -> dict[str, Any]:
         """Return the keys that were written, with their values."""
         values = self.__dict__
-        return {name: values[name] for name in self.model_fields_set}
+        return {name: values[name] for name in self.model_fields_set if name in values}
 
 
 def key(meaning: str, *, default: object = None, examples: list[Any] | None = None, alias: str | None = None) -> Any:

@@ -190,7 +190,7 @@ class Sections:
     def agents(self) -> Mapping[str, Any] | None:
         """Return the agents section as typed; None where there is none or it is wrong."""
         spot = self._section(self.main, "agents")
-        return check_agents(spot, self.reading) if spot is not None else None
+        return check_agents(spot, self.reading, os.path.dirname(spot.file)) if spot is not None else None
 
     def check_agent(self, draft: Draft) -> None:
         """Complain about a job that needs an agent where the configuration has none."""

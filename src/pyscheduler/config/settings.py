@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from pyscheduler.config.values import BadValue
 from pyscheduler.model.job import Settings
+from pyscheduler.timetable.zone import zone_names
 
 _SECONDS: Final = ("kill_grace", "retention", "log_retention", "pool_patience")
 _PATHS: Final = ("state_dir", "log_dir", "api_tokens_file", "users_file")
@@ -35,3 +37,11 @@ def _converted(key: str, main: Path) -> tuple[str, Callable[[Any], Any] | None]:
 def beside(file: Path, text: str) -> Path:
     """Return the absolute path that `text` means in `file`: relative to the folder the file lies in."""
     return Path(os.path.normpath(file.absolute().parent / text))
+
+
+def check_zone(text: str) -> str:
+    """Return `text` if it names a time zone of our own zone data; else raise BadValue, never guess UTC (FC-020)."""
+    if text not in zone_names():
+        what = "is no time zone of the IANA database"
+        raise BadValue(what, "write its name, as in Europe/Berlin", word=text, among=zone_names())
+    return str(text)

@@ -35,6 +35,8 @@ def _complain(model: type[BaseModel], spot: Spot, kind: str, loc: Loc, ctx: dict
         spot.key_error(loc, f"unknown key {shown(word)}", hint)
         return
     what, mend = _said(kind, ctx, message)
+    if ctx.get("word"):
+        mend = spot.complaints.did_you_mean(ctx["word"], ctx["among"]) or mend
     if loc and loc[-1] == "[key]":
         spot.key_error(loc[:-1], what, mend)
     else:

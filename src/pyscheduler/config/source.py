@@ -33,10 +33,9 @@ _MAGIC: Final = set("*?[")
 class File:
     """One loaded file. `shown` is its path as people see it; `root` None where it holds no mapping to read on."""
 
-    path: Path
     shown: str
     order: int
-    text: str = ""
+    data: bytes = b""
     root: Block | None = None
 
     def spot(self, complaints: Complaints) -> Spot:
@@ -59,7 +58,7 @@ class Files:
         """Read the main file and everything it includes, complaining about what cannot be read."""
         shown_path = os.path.normpath(main)
         pending: list[tuple[str, Spot | None]] = [(shown_path, None)]
-        while pending:
+        while pending and not self.complaints.full:
             path, named_at = pending.pop()
             real = os.path.realpath(path)
             if real in self._seen:
@@ -74,7 +73,10 @@ class Files:
                 pending.extend(reversed(list(self._included(file))))
 
     def sources(self) -> tuple[ConfigSource, ...]:
-        return tuple(ConfigSource(path=file.shown, text=file.text) for file in self.loaded)
+        """Return the files as typed, and let go of the trees: a text and its tree at once may take 300 MB."""
+        for file in self.loaded:
+            file.root = None
+        return tuple(ConfigSource(path=file.shown, text=_text_of(file)) for file in self.loaded)
 
     def read(self, path: str, named_at: Spot | None) -> File | None:
         """Read one file into `loaded`; None after complaining where it cannot be read at all."""
@@ -84,14 +86,15 @@ class Files:
             self._complain(named_at, path, error.what, error.mend)
             return None
         self.budget.size -= len(data)
-        file = File(Path(path), path, len(self.loaded))
+        file = File(path, len(self.loaded), data)
         self.loaded.append(file)
         try:
             file.root = self._root(file, data)
-            file.text = data.decode("utf-8")
         except TreeError as error:
             problem = Problem(path, error.line, error.column, error.what, error.mend)
             self.complaints.add(file.order, problem)
+            if self.budget.nodes < 0:
+                self.complaints.give_up()
         return file
 
     def _root(self, file: File, data: bytes) -> Block | None:
@@ -148,6 +151,15 @@ class Files:
     def _complain(self, named_at: Spot | None, path: str, what: str, mend: str = "") -> None:
         order = named_at.order if named_at is not None else 0
         self.complaints.add(order, Problem(path, 0, 0, what, mend, None, Severity.ERROR))
+
+
+def _text_of(file: File) -> str:
+    """Return the text, taking the bytes away. What is no UTF-8 was complained about and is not kept."""
+    data, file.data = file.data, b""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
 
 
 def matches(pattern: str) -> list[str]:

@@ -7,6 +7,7 @@ quoted text ("is no duration") and whose `mend` is the next step. No reader show
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from datetime import date, datetime, time
 from typing import Final
 
@@ -15,10 +16,13 @@ from pyscheduler.model.job import Window
 
 
 class BadValue(ValueError):
-    """A text that cannot be read. `what` goes on from the text ("is no duration"), `mend` says how to write it."""
+    """A text that cannot be read. `what` goes on from the text ("is no duration"), `mend` says how to write it.
 
-    def __init__(self, what: str, mend: str = "") -> None:
-        self.what, self.mend = what, mend
+    `word` is what was perhaps meant as one of `among`: whoever complains looks for the nearest.
+    """
+
+    def __init__(self, what: str, mend: str = "", *, word: str = "", among: Collection[str] = ()) -> None:
+        self.what, self.mend, self.word, self.among = what, mend, word, among
         super().__init__(f"{what}; {mend}" if mend else what)
 
 

@@ -23,11 +23,25 @@ _WORDS: Final = (
         "a value cannot begin with this character (a tab, @, ` or %)",
         "quote the value; indent with blanks, never with tabs",
     ),
-    ("while scanning an alias", "an unquoted value that begins with * is an alias", "quote it, as in '*/5 * * * *'"),
+    ("found a tab character", "a tab in the indentation", "indent with blanks, never with tabs"),
+    (
+        "while scanning an alias",
+        "an unquoted value that begins with * is an alias",
+        "quote it, as in '*/5 * * * *'",
+    ),
     ("while scanning an anchor", "an unquoted value that begins with & is an anchor", "quote it"),
     ("found unexpected end of stream", "the quote that opens here is never closed", "close it"),
     ("exceeded maximum nesting depth", "the text is nested too deep", ""),
-    ("did not find expected ',' or", "a [ or { is never closed, or a comma is missing", "close it, or quote the value"),
+    (
+        "did not find expected ',' or",
+        "a [ or { is never closed, or a comma is missing",
+        "close it, or quote the value",
+    ),
+    (
+        "did not find expected node content",
+        "a [ or { is never closed, or no value stands where one must",
+        "close it, or quote the value",
+    ),
     (
         "found unknown escape character",
         "an unknown escape in a double-quoted value",
@@ -44,9 +58,11 @@ _WORDS: Final = (
         "this line does not fit the list above it",
         "begin it with - or indent it less",
     ),
+    ("block sequence entries are not allowed", "a list cannot begin here", "begin it on a line of its own"),
+    ("did not find expected <document start>", "nothing can follow here", "mend the indentation, or quote the value"),
+    ("found undefined tag handle", "a tag", "remove it: every value is read as the text it is"),
+    ("found incompatible YAML document", "this YAML version is unknown", "remove the %YAML line"),
 )
-
-
 _NAMES_THE_OPENING: Final = frozenset(
     {"found unexpected end of stream", "while scanning an alias", "while scanning an anchor"}
 )

@@ -28,6 +28,7 @@ from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.job import Job
 from pyscheduler.model.run import UNDECIDED_STATES, Run, RunState
 from pyscheduler.rules.recovery import CaughtUp
+from pyscheduler.store.generation import OLDER
 
 RUNS_A_TURN: Final = 50
 
@@ -118,8 +119,10 @@ class Controls(Actions):
         before = self.desk.version
         old_jobs = self.desk.config.jobs
         entries = await self._entries(config)
-        self.check_usable()
-        self._swap(config, entries)
+        async with self.firings.turn:
+            now = await self._ring_what_is_due()
+            self.check_usable()
+            self._swap(config, entries, now)
         cancelled = await self._redefine(old_jobs)
         detail = {"before": before, "after": self.desk.version, "digest": config.digest, "cancelled": cancelled}
         if reason:
@@ -140,8 +143,15 @@ class Controls(Actions):
                 await asyncio.sleep(0)
         return entries
 
-    def _swap(self, config: Config, entries: list[Entry]) -> None:
-        desk, now = self.desk, self.clock.now()
+    async def _ring_what_is_due(self) -> datetime:
+        """Ring under the old configuration until nothing is due; returns an instant at which nothing was."""
+        while True:
+            now = self.clock.now()
+            if not await self.firings.ring(now):
+                return now
+
+    def _swap(self, config: Config, entries: list[Entry], now: datetime) -> None:
+        desk = self.desk
         desk.config, desk.version = config, desk.version + 1
         self.orders = Orders(config, desk.version, self.environ, self.boot_id)
         desk.admission.set_limits(config.settings.max_running, config.pools)
@@ -198,7 +208,7 @@ class Controls(Actions):
         since, until = self._held()
         detail = {"accept": accept} | ({"reason": reason} if reason else {})
         self.desk.tray.lines.append(self.desk.line("catch_up", actor=actor, detail=detail))
-        self.desk.tray.engine["catch_up_held"] = None
+        self.desk.tray.engine |= {"catch_up_held": None, OLDER: None}
         self.catch_up_held = None
         for job in self._jobs_of(EVERYTHING):
             if accept:

@@ -32,7 +32,7 @@ from pyscheduler.engine.prune import Pruner
 from pyscheduler.engine.reopen import reopen, work_off
 from pyscheduler.engine.tray import Load
 from pyscheduler.engine.trips import Trips
-from pyscheduler.errors import EngineFailedError, Unavailable
+from pyscheduler.errors import EngineFailedError, StoreError, Unavailable
 from pyscheduler.model.effect import Discard, Effect, Launch, Terminate, WakeAt
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import Attempt, Run, RunState
@@ -156,8 +156,8 @@ class Engine(Controls):
         if self.error is not None:
             raise EngineFailedError("the engine failed while starting", mend="see the cause") from self.error
         self._opened.set()
-        self._task(self.firings.run(), "firings")
-        self._task(self.pruner.run(), "pruner")
+        self._task(self.firings.run, "firings")
+        self._task(self.pruner.run, "pruner")
 
     async def stop(self, *, kill_running: bool = False) -> None:
         """Stop creating and starting, let launches under way finish, close the store. Running attempts go on.
@@ -200,7 +200,8 @@ class Engine(Controls):
         if self.error is not None or isinstance(error, asyncio.CancelledError):
             return
         self.error = error
-        log.critical("the engine has failed stop: %s", error, exc_info=error)
+        traceback = None if isinstance(error, StoreError) else error  # a full disk is no bug: one line says it all
+        log.critical("the engine has failed stop: %s", error, exc_info=traceback)
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -226,12 +227,12 @@ class Engine(Controls):
             word = "stopping" if self.closing else "starting"
             raise Unavailable(f"scheduler is {word}", mend="ask again in a moment")
 
-    def _task(self, work: Awaitable[None], name: str) -> asyncio.Task[None]:
+    def _task(self, work: Callable[[], Awaitable[None]], name: str) -> asyncio.Task[None]:
         """Start a task whose failure stops the engine."""
 
         async def guarded() -> None:
             try:
-                await work
+                await work()
             except Exception as error:  # noqa: BLE001 - every failure of the engine's own work is fail-stop
                 self.fail_stop(error)
 
@@ -269,11 +270,7 @@ class Engine(Controls):
         if self.error is None and not self.closing:
             self.grant()
             if not self.desk.tray.is_empty:
-                self._quietly(self.proceed())
-
-    def _quietly(self, work: Awaitable[None]) -> None:
-        """Start work whose failure is the engine's."""
-        self._task(work, "proceed")
+                self._task(self.proceed, "proceed")
 
     def _arrived(self, load: Load) -> None:
         """Show what is on disk now, tell of it, and do what it asks for."""
@@ -311,7 +308,7 @@ class Engine(Controls):
     def _rung(self, run_id: str) -> None:
         self._timers.pop(run_id, None)
         if self.error is None and not self.closing:
-            self._task(self._wake(run_id), f"wake {run_id}")
+            self._task(lambda: self._wake(run_id), f"wake {run_id}")
 
     async def _wake(self, run_id: str) -> None:
         await self._opened.wait()
@@ -325,7 +322,7 @@ class Engine(Controls):
         job = self.desk.config.jobs.get(run.job)
         refs = [ref_of(attempt, job) for attempt in self.desk.attempts.pop(run_id, []) if attempt.status_path]
         if refs:
-            self._task(self._discard_files(refs), f"discard {run_id}")
+            self._task(lambda: self._discard_files(refs), f"discard {run_id}")
 
     async def _discard_files(self, refs: list[AttemptRef]) -> None:
         await self.launcher.discard(refs)
@@ -408,12 +405,18 @@ class Engine(Controls):
         for _ in range(SETTLE_TURNS):
             if not self.trips.idle:
                 await asyncio.wait([self.trips.last()])
-            idle = self.trips.idle and not self._busy and not self._granting and not self.attempts.launching
-            quiet = quiet + 1 if idle else 0
+            quiet = 0 if self._is_busy() else quiet + 1
             if quiet > QUIET_TURNS:
                 return
-            await asyncio.sleep(0)
+            await asyncio.sleep(0 if quiet else 0.0002)
         raise RuntimeError("the engine does not come to rest")
+
+    def _is_busy(self) -> bool:
+        """Whether something will still be decided, saved or begun without time passing."""
+        if self.error is not None:
+            return False
+        ringing = self.firings.ringing or self.firings.stirred
+        return not self.trips.idle or bool(self._busy or self._granting or self.attempts.launching or ringing)
 
 
 def new_key() -> str:

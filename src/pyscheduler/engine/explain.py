@@ -16,6 +16,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from pyscheduler.engine.book import Day
 from pyscheduler.engine.core import Engine
 from pyscheduler.engine.pauses import EVERYTHING
 from pyscheduler.errors import BadRequest, NotFound
@@ -24,7 +25,7 @@ from pyscheduler.model.ids import parse_run_id
 from pyscheduler.model.job import Job, RunDateRule
 from pyscheduler.model.run import LogbookLine, Run, RunState
 from pyscheduler.rules.admission import needs_of, order_of
-from pyscheduler.rules.dependencies import Upstream
+from pyscheduler.rules.dependencies import Upstream, latest_of
 from pyscheduler.rules.why import Answer, Culprit, DateFacts, RunFacts, blamed, shortages, why_no_run, why_run
 from pyscheduler.store import Store
 from pyscheduler.store.questions import LineQuery
@@ -100,22 +101,44 @@ class _Explainer:
     async def find(self, run_id: str) -> Run:
         """Return a run as it is on disk. Raises NotFound."""
         try:
-            job, day, _ = parse_run_id(run_id)
+            parse_run_id(run_id)
         except ValueError as error:
             raise NotFound(str(error)) from None
-        await self._engine.load_days([(job, day)])
-        run = self._engine.book.published(run_id)
+        run = self._engine.book.published(run_id) or await asyncio.to_thread(self._engine.store.get_run, run_id)
         if run is None:
             raise NotFound(f"there is no run {run_id}", mend="`pysched runs` lists them")
         return run
 
+    async def _standing(self, days: list[Day]) -> dict[Day, Run | None]:
+        """Return the run that stands for each day as it is on disk; old days are read, and not kept in memory."""
+        book = self._engine.book
+        old = [day for day in days if not book.is_complete(*day)]
+        found: dict[Day, Run | None] = dict.fromkeys(old)
+        if old:
+            runs, _ = await asyncio.to_thread(self._engine.store.runs_of_days, old)
+            found |= {day: latest_of(run for run in runs if (run.job, run.run_date) == day) for day in old}
+        for day in days:
+            if day not in found:
+                run = book.latest_for(*day)
+                found[day] = run and book.published(run.run_id)
+        return found
+
+    async def _upstreams(self, job: Job | None, run_date: date) -> list[Upstream]:
+        """Return what is known about each dependency of a job for a run date."""
+        if job is None or not job.depends_on:
+            return []
+        named = [self._desk.upstream(job, run_date, index) for index in range(len(job.depends_on))]
+        days = [(up.dependency.job, up.run_date) for up in named if up.run_date is not None]
+        standing = await self._standing(days)
+        return [
+            up if up.run_date is None else replace(up, run=standing[up.dependency.job, up.run_date]) for up in named
+        ]
+
     async def of_date(self, name: str, run_date: date) -> Answer:
         """Answer for the run that stands for a job's run date, or for there being none."""
-        await self._engine.load_days([(name, run_date)])
-        run = self._engine.book.latest_for(name, run_date)
-        shown = run and self._engine.book.published(run.run_id)
-        if shown is not None:
-            return await self.of_run(shown)
+        run = (await self._standing([(name, run_date)]))[name, run_date]
+        if run is not None:
+            return await self.of_run(run)
         job = _job(self._engine, name)
         self._seen.add((name, run_date))
         facts = await self._about_date(job, run_date)
@@ -125,10 +148,9 @@ class _Explainer:
 
     async def of_run(self, run: Run) -> Answer:
         """Answer for a run."""
-        await self._engine.load_days([(run.job, run.run_date)])
         self._seen.add((run.job, run.run_date))
         job = self._engine.config.jobs.get(run.job)
-        facts = self._about_run(run, job)
+        facts = await self._about_run(run, job)
         answer = why_run(run, job, facts, self._say)
         if answer.culprit is Culprit.OVERLAP and facts.active and len(self._seen) < LINKS:
             other = self._engine.book.published(facts.active[0].run_id)
@@ -138,7 +160,7 @@ class _Explainer:
     async def _beside(self, run: Run) -> Answer:
         """Answer for another run of the same job, which may be for the same date."""
         job = self._engine.config.jobs.get(run.job)
-        return why_run(run, job, self._about_run(run, job), self._say)
+        return why_run(run, job, await self._about_run(run, job), self._say)
 
     async def _traced(self, answer: Answer, upstream: Upstream | None) -> Answer:
         """Return the answer with the one for the upstream it blames."""
@@ -153,12 +175,12 @@ class _Explainer:
 
     # ----------------------------------------------------------------- facts about a run
 
-    def _about_run(self, run: Run, job: Job | None) -> RunFacts:
+    async def _about_run(self, run: Run, job: Job | None) -> RunFacts:
         desk, admission = self._desk, self._desk.admission
         needs = needs_of(job) if job is not None else ()
         gated = run.state is RunState.QUEUED and desk.is_gated(run)
         return RunFacts(
-            upstreams=desk.upstreams(run, job) if job is not None else (),
+            upstreams=await self._upstreams(job, run.run_date),
             active=[other for other in desk.book.active_for(run.job) if other.run_id != run.run_id],
             paused_by=self._paused(run.job),
             max_running=admission.max_running,
@@ -197,7 +219,7 @@ class _Explainer:
 
     async def _about_date(self, job: Job, run_date: date) -> DateFacts:
         engine, now = self._engine, self._engine.clock.now()
-        upstreams = [self._desk.upstream(job, run_date, index) for index in range(len(job.depends_on))]
+        upstreams = await self._upstreams(job, run_date)
         paused_by = self._paused(job.name)
         if not job.schedules:
             return DateFacts(paused_by=paused_by, upstreams=upstreams)

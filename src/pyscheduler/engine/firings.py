@@ -50,8 +50,11 @@ class Firings:
         self._tick_s = tick_s
         self._heap: list[Entry] = []
         self._handled = clock.now()
+        self.ringing = False
+        """Whether the task is at work, rather than asleep until the next bell."""
         self._stirred = asyncio.Event()
-        self._timer: Cancel | None = None
+        self.turn = asyncio.Lock()
+        """Held by whoever rings, rebuilds or replaces the heap, for as long as that takes."""
         self._step: Cancel | None = None
 
     # ----------------------------------------------------------------- the heap
@@ -84,9 +87,12 @@ class Firings:
         self._stirred.set()
 
     def replace(self, entries: list[Entry], now: datetime) -> None:
-        """Take a new configuration's heap; entries that came due while it was made are made anew from now."""
+        """Take a new configuration's heap; entries that came due while it was made are made anew from now.
+
+        The caller holds `turn` and has rung everything due by `now` under the old configuration.
+        """
         jobs = self._desk.config.jobs
-        late = [entries[n][1] for n in range(len(entries)) if entries[n][0] <= now]
+        late = [name for instant, name, _ in entries if instant <= now]
         fresh = [entry for name in late if (entry := self._entry(jobs[name], now)) is not None]
         heap = [entry for entry in entries if entry[0] > now] + fresh
         heapq.heapify(heap)
@@ -115,12 +121,16 @@ class Firings:
         last_save = self._clock.monotonic()
         try:
             while True:
+                self.ringing = False
                 await self._sleep(max(0.0, last_save + self._tick_s - self._clock.monotonic()))
+                self.ringing = True
                 now = self._clock.now()
                 if now < self._handled:
-                    await self.rebuild(now - JUST_BEFORE)
+                    async with self.turn:
+                        await self.rebuild(now - JUST_BEFORE)
                     self.tick(now)
-                rang = await self._ring(now)
+                async with self.turn:
+                    rang = await self.ring(now)
                 if rang or self._clock.monotonic() - last_save >= self._tick_s:
                     self.tick(now)
                     last_save = self._clock.monotonic()
@@ -132,6 +142,11 @@ class Firings:
         """Write down that every firing up to `now` has been handled; the caller has handled them."""
         self._handled = now
         self._desk.tray.engine["last_tick"] = now.isoformat()
+
+    @property
+    def stirred(self) -> bool:
+        """Whether the task has been woken and has not looked yet."""
+        return self._stirred.is_set()
 
     async def _sleep(self, at_most_s: float) -> None:
         """Return at the next firing, at a step of the clock, when the heap is rebuilt, or after `at_most_s`."""
@@ -146,14 +161,15 @@ class Firings:
             if bell is not None:
                 bell.cancel()
 
-    async def _ring(self, now: datetime) -> int:
+    async def ring(self, now: datetime) -> int:
+        """Handle every firing due by `now`, returns how many. The caller holds `turn`."""
         heap, due = self._heap, []
         while heap and heap[0][0] <= now:
             due.append(heapq.heappop(heap))
         await self._load_days((name, firing.run_date) for _, name, firing in due)
         for count, (_, name, firing) in enumerate(due):
             entry = await self._fire(name, firing, now)
-            if entry is not None and heap is self._heap:  # a reload meanwhile has filled a new one
+            if entry is not None:
                 heapq.heappush(heap, entry)
             if count % SLICE == SLICE - 1:
                 await asyncio.sleep(0)

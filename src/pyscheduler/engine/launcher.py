@@ -23,7 +23,7 @@ from pyscheduler.engine.minding.hands import Hands, Turns
 from pyscheduler.engine.minding.locks import Locks
 from pyscheduler.engine.minding.locktest import GuardReport
 from pyscheduler.engine.minding.results import pid_path, read_status
-from pyscheduler.engine.minding.starting import LAUNCH_S, Starter
+from pyscheduler.engine.minding.starting import Starter
 from pyscheduler.engine.minding.stopping import Stopper
 from pyscheduler.engine.minding.tidy import status_path
 from pyscheduler.engine.ports import AttemptHandle, AttemptRef, Finished, Found, Launcher, LaunchSpec, Lost, Running
@@ -74,12 +74,14 @@ class MinderLauncher:
         self.awake()
         if self._closed:
             raise LaunchError("the launcher is closed")
-        lock = await self._locks.work_for(spec.status_path)
-        payload = orders.encode(spec, lock=lock)
         async with self._turns.alone(spec.key):
+            lock = await self._locks.work_for(spec.status_path)
+            payload = orders.encode(spec, lock=lock)
             await self._hands(_create_identity, os.fspath(spec.status_path))
             crash.point("launch.created")
-            return await self._order(MinderHandle(self, self._ref_of(spec)), payload, lock=lock)
+            handle = await self._order(MinderHandle(self, self._ref_of(spec)), payload, lock=lock)
+            crash.point("launch.started")
+            return handle
 
     async def find(self, ref: AttemptRef) -> Found:
         """Look for an attempt that an earlier engine or a dead nursery left (DESIGN 4, "Finding again")."""
@@ -103,10 +105,10 @@ class MinderLauncher:
     async def close(self) -> None:
         """Take no more orders. Running attempts go on under their minders."""
         self._closed = True
-        self._starter.close()
-        if self._finder is not None:
+        if self._finder is not None and self._loop is asyncio.get_running_loop():
+            await self._stopper.close()
             self._finder.close()
-            self._stopper.close()
+        self._starter.close()
         self._hands.close()
 
     def guard_report(self, folder: Path) -> GuardReport:
@@ -152,7 +154,6 @@ class MinderLauncher:
             raise LaunchError(str(report["error"]))
         if report is None or report["r"] == "refused":
             return await self._found_instead(handle.ref)
-        crash.point("launch.started")
         return handle
 
     async def _revoked(self, ref: AttemptRef, *, lock: bool) -> bool:
@@ -167,7 +168,7 @@ class MinderLauncher:
             case Finished(result):
                 return self._ended(ref, result)
             case Lost(reason) if reason == sight.NEVER:
-                raise LaunchError(f"nothing was started: no minder took the order within {LAUNCH_S:.0f} s")
+                raise LaunchError("no minder took the order, so nothing was started")
             case Lost(reason):
                 return self._ended(ref, AttemptResult(lost=reason))
 

@@ -2,7 +2,7 @@
 
 A fork copies nothing but page tables, so a fresh minder costs about a millisecond; the price is that it is born
 with every descriptor of the nursery. Its first act is to close them all but its own: a ward's lock or another
-minder's order socket kept open here would hold that lock, or keep that minder waiting, long after the nursery has
+minder's order pipe kept open here would hold that lock, or keep that minder waiting, long after the nursery has
 let go.
 """
 
@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import os
 import resource
-import socket
+import traceback
 from typing import NoReturn
 
-from . import crash, ears, frames, kernel, notes
+from . import crash, frames, kernel, notes, watch
+from .ears import Ears
 from .tap import Pipes
-from .watch import run_minder
+
+FAULT = 70
+"""The exit status of a minder that met a fault of ours."""
 
 
 class Task:
@@ -26,11 +29,11 @@ class Task:
     def __init__(self, order: frames.Order) -> None:
         self.order = order
         self.forks = 0
-        self.fresh = order.special or order.tap is not None or len(order.payload) > frames.PACKET_MAX
+        self.fresh = order.special or order.tap is not None or len(order.payload) > frames.HAND_MAX
 
 
 class Minder:
-    """One minder as the nursery sees it. `orders` is our end of its socket, None once it gets no more."""
+    """One minder as the nursery sees it. `orders` is our end of its pipe, None once it gets no more."""
 
     __slots__ = ("first", "orders", "pid", "pipes", "task")
 
@@ -44,7 +47,7 @@ class Minder:
         if self.orders is None:
             return False
         try:
-            os.write(self.orders, task.order.payload)
+            os.write(self.orders, frames.frame(task.order.payload))
         except OSError:
             return False
         self.task = task
@@ -61,9 +64,9 @@ class Minder:
 class Birth:
     """What every minder is born with."""
 
-    def __init__(self, reports: int, job_umask: int, job_files: int | None) -> None:
-        self._reports, self._job_umask, self._job_files = reports, job_umask, job_files
-        self._me = kernel.myself()
+    def __init__(self, reports: int, signals: int, job_umask: int, job_files: int | None) -> None:
+        self._reports, self._signals, self._job_umask, self._job_files = reports, signals, job_umask, job_files
+        self._me, self._boot_id = kernel.myself(), kernel.boot_id()
 
     @property
     def nursery(self) -> notes.Proc:
@@ -73,27 +76,21 @@ class Birth:
     def fork(self, task: Task) -> Minder:
         """Fork a minder for this order. OSError where the system has no room for it."""
         pipes = Pipes() if task.order.tap is not None else None
+        orders = ours = -1
         try:
-            mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        except OSError:
-            if pipes is not None:
-                pipes.close()
-            raise
-        ours, orders = mine.detach(), theirs.detach()
-        os.set_blocking(ours, False)
-        ears.hush()
-        try:
+            orders, ours = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
             pid = os.fork()
             if pid == 0:
                 self._be(task, pipes, orders)
         except OSError:
-            os.close(ours)
+            if ours >= 0:
+                os.close(ours)
             if pipes is not None:
                 pipes.close()
             raise
         finally:
-            ears.listen()
-            os.close(orders)
+            if orders >= 0:
+                os.close(orders)
         if pipes is not None:
             pipes.close_write_ends()
         task.forks += 1
@@ -101,13 +98,25 @@ class Birth:
         return Minder(pid, ours, task, pipes)
 
     def _be(self, task: Task, pipes: Pipes | None, orders: int) -> NoReturn:
-        """Live as the minder of this order. Signals are still blocked; `Ears.open` lets them in."""
-        crash.point("minder.forked")
-        keep = {0, 1, 2, orders, self._reports}
-        if pipes is not None:
-            keep.update(pipes.read_ends, pipes.write_ends)
-        kernel.close_all_but(keep)
-        if self._job_files is not None:
-            _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (self._job_files, hard))
-        run_minder(task.order, pipes, orders, self._reports, self._me, self._job_umask)
+        """Live as the minder of this order, never to return.
+
+        A fault of ours is told and leaves the attempt to the nursery.
+        """
+        try:
+            crash.point("minder.forked")
+            keep = {0, 1, 2, orders, self._reports, self._signals}
+            if pipes is not None:
+                keep.update(pipes.read_ends, pipes.write_ends)
+            kernel.close_all_but(keep)
+            if self._job_files is not None:
+                _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+                resource.setrlimit(resource.RLIMIT_NOFILE, (self._job_files, hard))
+            os.setsid()
+            kernel.become_subreaper()
+            watch.Minder(orders, self._reports, Ears(self._signals), self._me, self._boot_id, self._job_umask).live(
+                task.order, pipes
+            )
+        except BaseException:  # noqa: BLE001 - a forked process must never fall back into the nursery's code
+            watch.tell(self._reports, "crashed", pid=os.getpid(), text=traceback.format_exc()[-3000:])
+            os._exit(FAULT)
+        os._exit(0)

@@ -1,39 +1,38 @@
-"""Where a guardian waits: one poll for signals, descriptors and time. Nothing is missed between a look and a wait."""
+"""Where a guardian waits: one poll for signals, descriptors and time. Nothing is missed between a look and a wait.
+
+Signals stay blocked for life, from the nursery's exec on, and are read from a signalfd: none can arrive before somebody
+is ready for it, none interrupts anything, and a forked minder, which inherits both, needs no set-up of its own. (The
+handlers and enums of `signal` would cost each minder 200 kB of memory.) The job gets a clean mask.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import select
 import signal
+import sys
 
-HEARD = (signal.SIGCHLD, signal.SIGUSR1, signal.SIGTERM, signal.SIGINT)
-"""The signals a guardian acts on. SIGHUP is ignored, everything else keeps its default."""
+CHLD, USR1, TERM, INT, HUP = (
+    int(one) for one in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+)
+BLOCKED = (CHLD, USR1, TERM, INT, HUP)
+"""What a guardian hears; HUP it ignores. Everything else keeps its default."""
 
+SIGSET_BYTES = 128
+SIGINFO_BYTES = 128
+READ_AT_ONCE = 32
 
-def _heard(signum: int, frame: object) -> None:
-    """Do nothing: the wake-up pipe carries the signal to where it is awaited."""
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Ears:
-    """One poll and one pipe for signals. Blocked signals wait in the kernel until `open`."""
+    """One poll over a signalfd and whatever else is to be listened to."""
 
-    def __init__(self) -> None:
-        self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    def __init__(self, signals: int) -> None:
+        self.signals = signals
         self._poll = select.poll()
-        self._poll.register(self._read, select.POLLIN)
-
-    @property
-    def fds(self) -> tuple[int, int]:
-        """The pipe's two ends."""
-        return self._read, self._write
-
-    def open(self) -> None:
-        """Start listening."""
-        signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
-        for signum in HEARD:
-            signal.signal(signum, _heard)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        self._poll.register(signals, select.POLLIN)
 
     def also(self, fd: int, events: int = select.POLLIN) -> None:
         """Listen to a descriptor too, for these events from now on."""
@@ -50,17 +49,27 @@ class Ears:
         """
         rest = None if until is None else max(0, int((until - now) * 1000) + 1)
         ready = {fd for fd, _ in self._poll.poll(rest)}
-        if self._read not in ready:
+        if self.signals not in ready:
             return set(), ready
-        ready.discard(self._read)
-        return set(os.read(self._read, 512)), ready
+        ready.discard(self.signals)
+        return self._heard(), ready
+
+    def _heard(self) -> set[int]:
+        try:
+            data = os.read(self.signals, READ_AT_ONCE * SIGINFO_BYTES)
+        except BlockingIOError:  # somebody else who shares the descriptor was awake for the same signal of ours
+            return set()
+        return {int.from_bytes(data[at : at + 4], sys.byteorder) for at in range(0, len(data), SIGINFO_BYTES)}
 
 
-def hush() -> None:
-    """Block what is heard, so that a fork loses none of it: the child unblocks it in `open`, the parent in `listen`."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
-
-
-def listen() -> None:
-    """End `hush`."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
+def open_signals() -> int:
+    """Block what a guardian hears and return the descriptor to read it from. Once, in the nursery."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
+    mask = ctypes.create_string_buffer(SIGSET_BYTES)
+    _libc.sigemptyset(mask)
+    for signum in BLOCKED:
+        _libc.sigaddset(mask, signum)
+    fd: int = _libc.signalfd(-1, mask, os.O_NONBLOCK | os.O_CLOEXEC)
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), "signalfd")
+    return fd

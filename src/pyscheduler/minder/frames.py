@@ -1,8 +1,8 @@
 r"""What travels between launcher, nursery and minders. None of it outlives a process.
 
-Orders: launcher to nursery over a stream socket, `u32 length` and the order; nursery to an idle minder as one
-packet. An order is one line of JSON, the *head*, which is all the nursery reads, and one of JSON, the *body*, which
-only the minder reads:
+Orders: launcher to nursery over a stream socket, `u32 length` and the order; nursery to an idle minder over its own
+pipe in the same form. An order is one line of JSON, the *head*, which is all the nursery reads, and one of JSON, the
+*body*, which only the minder reads:
 
 ```text
 {"key":…,"status":…,"lock":true,"special":false,"tap":null}\n
@@ -28,15 +28,16 @@ hints: whatever they say stands in a file first, so one may be lost, repeated or
 
 from __future__ import annotations
 
-import json
 import os
+
+from . import notes
 
 FRAME_MAX = 4 * 1024 * 1024
 """The longest order."""
 REPORT_MAX = 4096
 """PIPE_BUF: up to here a write to the shared pipe is one piece."""
-PACKET_MAX = 60 * 1024
-"""The longest order an idle minder takes; a longer one goes to a fresh minder by fork."""
+HAND_MAX = 60 * 1024
+"""The longest order an idle minder takes: it fits an empty pipe whole. A longer one goes to a fresh minder by fork."""
 LENGTH = 4
 
 
@@ -47,7 +48,7 @@ def frame(payload: bytes) -> bytes:
 
 def report(kind: str, **fields: object) -> bytes:
     """Return a report as a frame."""
-    return frame(json.dumps({"r": kind, **fields}, separators=(",", ":")).encode())
+    return frame(notes.dumps({"r": kind, **fields}).encode())
 
 
 class Reader:
@@ -113,7 +114,7 @@ class Order:
     __slots__ = ("key", "lock", "payload", "special", "status", "tap")
 
     def __init__(self, payload: bytes) -> None:
-        head = json.loads(payload[: payload.index(b"\n")])
+        head = notes.loads(payload[: payload.index(b"\n")].decode())
         self.payload = payload
         self.key: str = head["key"]
         self.status: str = head["status"]
@@ -128,7 +129,7 @@ class Order:
 
     def body(self) -> Body:
         """Return what only the minder reads."""
-        return Body(json.loads(self.payload[self.payload.index(b"\n") + 1 :]))
+        return Body(notes.loads(self.payload[self.payload.index(b"\n") + 1 :].decode()))
 
 
 class Body:

@@ -50,6 +50,7 @@ class Guard:
         self._others: list[kernel.Stat] = []
         self._last_look = 0.0
         self._ends_tree = False
+        self._whole = True
 
     @property
     def leader(self) -> int | None:
@@ -225,9 +226,11 @@ class Guard:
 
     def _append(self, value: dict[str, object]) -> None:
         """Add a line to the identity. The disk may be full: then the successor has to do without."""
+        data = notes.line(value) if self._whole else b"\n" + notes.line(value)
+        self._whole = False
         try:
             os.lseek(self.lock, 0, os.SEEK_END)
-            os.write(self.lock, notes.line(value))
+            self._whole = os.write(self.lock, data) == len(data)
         except OSError:
             return
 
@@ -236,12 +239,9 @@ class Guard:
     def _compose(self) -> dict[str, object]:
         end = self._end or kernel.End(None, None)
         pids = [one.pid for one in self._others][: notes.NAMED_PIDS]
-        return {
-            "v": notes.VERSION,
-            "key": self.identity.key,
+        return notes.blank_note(self.identity) | {
             "exit_code": end.exit_code,
             "signal": end.signal if end.signal is not None else self._passed_on,
-            "started_at": self.identity.started_at,
             "ended_at": self._ended_at or notes.instant(),
             "start_error": self.start_error,
             "stopped_by": self.stopped_by,
@@ -253,14 +253,18 @@ class Guard:
         }
 
     def _write_note(self, now: float) -> None:
-        """Put the note in its place, or try again in a second: a full disk delays an end, it loses none."""
+        """Put the note in its place, or try again in a second: a full disk delays an end, it loses none.
+
+        Where the identity has been unlinked nobody can ask for the note any more, so nobody waits for it either.
+        """
         if self.note is None:
             self.note = self._compose()
         try:
             self._put(notes.line(self.note))
         except OSError:
-            self._due = now + NOTE_RETRY_S
-            return
+            if os.fstat(self.lock).st_nlink:
+                self._due = now + NOTE_RETRY_S
+                return
         self._phase, self._due = DONE, None
 
     def _put(self, data: bytes) -> None:

@@ -22,9 +22,12 @@ PR_SET_NAME = 15
 PR_SET_CHILD_SUBREAPER = 36
 WAITID = {"x86_64": 247, "aarch64": 95, "riscv64": 95, "ppc64le": 272, "s390x": 281}
 """System call numbers of waitid; elsewhere the times come from /proc and the peak memory stays unknown."""
+FIELDS = 20
+"""As many of /proc/PID/stat, counted from the state, as hold the start ticks."""
 FD_MAX = (1 << 31) - 1
 
-_libc = ctypes.CDLL(None, use_errno=True)
+_libc = ctypes.CDLL(None)
+_prctl, _syscall = _libc.prctl, _libc.syscall  # looked up before the first fork: a lookup dirties 50 pages
 _close_range = getattr(_libc, "close_range", lambda low, high, flags: -1)
 _waitid = WAITID.get(os.uname().machine)
 
@@ -85,7 +88,7 @@ def stat(pid: int) -> Stat | None:
         return None
     finally:
         os.close(fd)
-    return Stat(pid, data[data.rindex(b")") + 2 :].split()) if data else None
+    return Stat(pid, data[data.rindex(b")") + 2 :].split(b" ", FIELDS)) if data else None
 
 
 def start_ticks(pid: int) -> int | None:
@@ -143,8 +146,8 @@ def carries(pid: int, key: str) -> bool | None:
 
 def become_subreaper() -> None:
     """Make orphans below this process fall to it instead of to pid 1. OSError where the kernel refuses."""
-    if _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "cannot become a child subreaper")
+    if _prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError("the kernel knows no child subreapers (Linux before 3.4)")
 
 
 def close_all_but(keep: set[int]) -> None:
@@ -163,7 +166,7 @@ def close_all_but(keep: set[int]) -> None:
 
 def call_myself(name: str) -> None:
     """Set the name that `ps` and `top` show, at most 15 bytes."""
-    _libc.prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
+    _prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
 
 
 def peek(pid: int) -> End | None:
@@ -198,7 +201,7 @@ def usage(pid: int) -> dict[str, object]:
     if _waitid is not None:
         found = _Usage()
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        if _libc.syscall(_waitid, int(os.P_PID), pid, None, flags, ctypes.byref(found)) == 0:
+        if _syscall(_waitid, int(os.P_PID), pid, None, flags, ctypes.byref(found)) == 0:
             cpu_s = found.user_s + found.system_s + (found.user_us + found.system_us) / 1e6
             return {"cpu_s": round(cpu_s, 6), "max_rss_bytes": found.max_rss_kb * 1024}
     return {"cpu_s": _cpu_of(pid), "max_rss_bytes": None}

@@ -42,6 +42,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from typing import Any
 
 VERSION = 1
 """The version this release writes; `READERS` knows every released one."""
@@ -167,9 +168,22 @@ class Identity:
         )
 
 
+dumps = json.JSONEncoder(separators=(",", ":")).encode
+_decode = json.JSONDecoder().raw_decode
+"""Made once: `json.dumps` with separators builds a new encoder each time."""
+
+
+def loads(text: str) -> Any:
+    """Return the JSON value that the text is, spaces after it aside. ValueError."""
+    value, end = _decode(text)
+    if text[end:].strip():
+        raise ValueError("something follows the JSON")
+    return value
+
+
 def line(value: dict[str, object]) -> bytes:
     """Return one line of a file."""
-    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+    return dumps(value).encode() + b"\n"
 
 
 def _proc(value: object) -> Proc | None:
@@ -187,7 +201,7 @@ def _number(value: object) -> float | None:
 
 def _loads(text: bytes) -> dict[str, object] | None:
     try:
-        value = json.loads(text)
+        value = loads(text.decode())
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -251,6 +265,25 @@ def parse_note(data: bytes, key: str | None = None) -> dict[str, object] | None:
         return None
     version = note.get("v")
     return note if isinstance(version, int) and version in READERS else None
+
+
+def blank_note(identity: Identity) -> dict[str, object]:
+    """Return a note with every field, as it stands before anything is known of the end."""
+    return {
+        "v": VERSION,
+        "key": identity.key,
+        "exit_code": None,
+        "signal": None,
+        "started_at": identity.started_at,
+        "ended_at": None,
+        "start_error": None,
+        "stopped_by": None,
+        "lost": None,
+        "reason": "",
+        "survivors": [],
+        "leftovers": [],
+        "rusage": None,
+    }
 
 
 def read_note(status: str, key: str | None = None) -> dict[str, object] | None:

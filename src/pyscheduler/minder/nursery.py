@@ -23,17 +23,16 @@ if __name__ == "__main__":  # a file, not yet a package: become one, so that not
     __package__ = "minder"
 
 import gc
-import json
 import resource
 import select
-import signal
 import time
 import traceback
 from collections import deque
 
-from . import claim, crash, frames, kernel, notes, tap, watch
+from . import claim, crash, ears, frames, kernel, notes, tap, watch
 from .brood import Birth, Minder, Task
 from .ears import Ears
+from .rehearsal import rehearse
 from .wards import Ward
 
 READ = 256 * 1024
@@ -48,7 +47,7 @@ OUR_UMASK = 0o027
 class Nursery:
     """The whole nursery: its minders, its wards, its launcher."""
 
-    def __init__(self, link: int, job_umask: int, job_files: int | None) -> None:
+    def __init__(self, link: int, signals: int, job_umask: int, job_files: int | None) -> None:
         self._link: int | None = link
         self._in = frames.Reader()
         self._out = frames.Writer(link)
@@ -56,7 +55,7 @@ class Nursery:
         self._taken = 0
         self._reports, reports = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._reports_in = frames.Reader()
-        self._birth = Birth(reports, job_umask, job_files)
+        self._birth = Birth(reports, signals, job_umask, job_files)
         self._queue: deque[Task] = deque()
         self._tasks: dict[str, Task] = {}
         self._minders: dict[int, Minder] = {}
@@ -66,10 +65,9 @@ class Nursery:
         self._strays: set[int] = set()
         self._strays_wait = False
         self._last_death = 0.0
-        self._ears = Ears()
+        self._ears = Ears(signals)
         self._ears.also(link)
         self._ears.also(self._reports)
-        self._ears.open()
 
     @property
     def me(self) -> notes.Proc:
@@ -206,7 +204,7 @@ class Nursery:
             except BlockingIOError:
                 return
             for payload in self._reports_in.feed(data):
-                self._note(json.loads(payload))
+                self._note(notes.loads(payload.decode()))
                 crash.point("nursery.told")
                 if self._link is not None:
                     self._out.put(frames.frame(payload))
@@ -231,9 +229,9 @@ class Nursery:
     # ---------------------------------------------------------------- signals and deaths
 
     def _obey(self, signals: set[int]) -> None:
-        if signal.SIGCHLD in signals:
+        if ears.CHLD in signals:
             self._look_at_children()
-        ends = signals & {signal.SIGTERM, signal.SIGINT}
+        ends = signals & {ears.TERM, ears.INT}
         if ends:
             self._part()
         for ward in self._wards:
@@ -314,7 +312,9 @@ def main() -> None:
     kernel.become_subreaper()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    nursery = Nursery(link, job_umask, int(sys.argv[1]) if len(sys.argv) > 1 else soft)
+    signals = ears.open_signals()
+    nursery = Nursery(link, signals, job_umask, int(sys.argv[1]) if len(sys.argv) > 1 else soft)
+    rehearse(signals)
     gc.collect()
     gc.freeze()
     try:

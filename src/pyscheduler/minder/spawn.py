@@ -45,6 +45,10 @@ class Surroundings:
         os.umask(self._umask)
         os.chdir("/")
 
+    def close(self) -> None:
+        """Give the descriptor back."""
+        os.close(self._oom)
+
     def _score(self, value: int) -> None:
         try:
             os.pwrite(self._oom, str(value).encode(), 0)

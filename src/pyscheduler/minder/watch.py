@@ -3,20 +3,17 @@
 It is a fork of the nursery, in a session of its own, and knows nothing of the scheduler: the order holds all, the
 identity file is its licence, the note its answer. It waits in one place (`Ears.wait`): for a child's end, a signal,
 a deadline, or, when idle, the next order. With a clean end it takes the next order; it ends when idle 10 s, when
-the nursery has closed the order socket, after 1,000 attempts, and after anything out of the ordinary, because a
+the nursery has closed the order pipe, after 1,000 attempts, and after anything out of the ordinary, because a
 fresh minder is cheaper than a doubt.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import time
-import traceback
-from typing import NoReturn
 
 from . import claim, crash, frames, kernel, notes, spawn, tap
-from .ears import Ears
+from .ears import INT, TERM, USR1, Ears
 from .guard import Guard
 from .program import CannotStart
 
@@ -25,16 +22,18 @@ ATTEMPTS_MAX = 1000
 
 
 class Minder:
-    """One minder process. `orders` is its packet socket to the nursery, `reports` the pipe shared by all minders."""
+    """One minder process. `orders` is its pipe from the nursery, `reports` the pipe shared by all minders."""
 
-    def __init__(self, orders: int, reports: int, nursery: notes.Proc, job_umask: int) -> None:
+    def __init__(
+        self, orders: int, reports: int, hearing: Ears, nursery: notes.Proc, boot_id: str, job_umask: int
+    ) -> None:
         self._orders, self._reports, self._nursery = orders, reports, nursery
+        self._orders_in = frames.Reader()
         self._me = kernel.myself()
         self._born = notes.instant()
-        self._boot_id = kernel.boot_id()
+        self._boot_id = boot_id
         self._around = spawn.Surroundings(job_umask)
-        self._ears = Ears()
-        self._ears.open()
+        self._ears = hearing
 
     def live(self, order: frames.Order, pipes: tap.Pipes | None) -> None:
         """Take this order and those that follow, until it is time to go."""
@@ -138,11 +137,14 @@ class Minder:
             until = time.monotonic() + IDLE_S
             while (now := time.monotonic()) < until:
                 signals, ready = self._ears.wait(until, now)
-                if signals & {signal.SIGTERM, signal.SIGINT}:
+                if TERM in signals or INT in signals:
                     return None
                 if self._orders in ready:
-                    packet = os.read(self._orders, frames.PACKET_MAX)
-                    return frames.Order(packet) if packet else None
+                    data = os.read(self._orders, frames.HAND_MAX + frames.LENGTH)
+                    if not data:
+                        return None
+                    for payload in self._orders_in.feed(data):
+                        return frames.Order(payload)
             return None
         finally:
             self._ears.forget(self._orders)
@@ -153,9 +155,9 @@ class Minder:
 
 def obey(guard: Guard, signals: set[int]) -> None:
     """Act on the signals a guardian has heard."""
-    if signal.SIGUSR1 in signals:
+    if USR1 in signals:
         guard.look_for_stop(time.monotonic())
-    for signum in (signal.SIGTERM, signal.SIGINT):
+    for signum in (TERM, INT):
         if signum in signals:
             guard.pass_on(signum)
 
@@ -169,17 +171,3 @@ def tell(reports: int, kind: str, **fields: object) -> None:
         os.write(reports, data)
     except OSError:
         return  # the nursery is gone, or has not read for 64 kB: the files say it all
-
-
-def run_minder(
-    order: frames.Order, pipes: tap.Pipes | None, orders: int, reports: int, nursery: notes.Proc, job_umask: int
-) -> NoReturn:
-    """Be a minder; never return. A fault of ours is told and leaves the attempt to the nursery."""
-    try:
-        os.setsid()
-        kernel.become_subreaper()
-        Minder(orders, reports, nursery, job_umask).live(order, pipes)
-    except BaseException:  # noqa: BLE001 - a forked process must never fall back into the nursery's code
-        tell(reports, "crashed", text=traceback.format_exc()[-3000:])
-        os._exit(70)
-    os._exit(0)

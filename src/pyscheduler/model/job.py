@@ -218,8 +218,9 @@ class Job:
 
     `calendar` is the effective name (a dependency-only job inherits its upstreams'), None where every day counts.
     `must_start_by` is a clock time in the job's zone or seconds after `scheduled_at`. `inherit_env` is True (all but
-    the withheld variables, DESIGN 8 row 7), False, or the names to hand on. `inactive` is set where the job needs a
-    part of the product that is not active: its runs are blocked with that text.
+    the withheld variables, DESIGN 8 row 7), False, or the names to hand on. `limits` holds the kernel's numbers, -1 for
+    unlimited. `inactive` is set where the job needs a part of the product that is not active: its runs are blocked
+    with that text.
     """
 
     name: str
@@ -299,7 +300,10 @@ class CalendarSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The `scheduler:` section with its defaults (spec 1.6, DESIGN 3 and 8). Paths are absolute."""
+    """The `scheduler:` section with its defaults (spec 1.6, DESIGN 3 and 8). Paths are absolute.
+
+    `store` and `heartbeat_url` may hold a secret, so a repr does not show them.
+    """
 
     state_dir: Path
     log_dir: Path
@@ -309,7 +313,7 @@ class Settings:
     listen: str = "127.0.0.1:8470"
     api_tokens_file: Path | None = None
     users_file: Path | None = None
-    store: str | None = None
+    store: str | None = field(default=None, repr=False)
     kill_grace_s: float = 10.0
     retention_s: float = 90 * 86400.0
     log_retention_s: float | None = None
@@ -318,7 +322,7 @@ class Settings:
     watch_limit: int = 8
     pool_patience_s: float = 600.0
     secure_cookies: bool | None = None
-    heartbeat_url: str | None = None
+    heartbeat_url: str | None = field(default=None, repr=False)
     cron_star: str = "lone"
     leftovers: Leftovers = Leftovers.LEAVE
 

@@ -16,7 +16,7 @@ from pyscheduler.store import rows, run_streams, schema
 from pyscheduler.store.catalogue import JOBS
 from pyscheduler.store.readers import Read, Snapshot
 from pyscheduler.store.recall import pieces
-from pyscheduler.store.statements import Statement, compiled
+from pyscheduler.store.statements import Statement, compiled, on_index
 
 LOOKED_THROUGH: Final = 100
 """Succeeded runs of each trigger among which the newest durations are looked for."""
@@ -108,47 +108,38 @@ def _attempts_of_run() -> Statement:
 
 @cache
 def _ended_counts() -> Statement:
-    return compiled(
-        select(_runs.state, func.count())
-        .where(text(schema.IS_FINAL), _runs.run_date == bindparam("day"))
-        .group_by(_runs.state)
-    )
+    found = select(_runs.state, func.count()).where(text(schema.IS_FINAL), _runs.run_date == bindparam("day"))
+    return compiled(on_index(found.group_by(_runs.state), schema.runs, "runs_ended_of_date"))
 
 
 @cache
 def _open_counts() -> Statement:
     """Count from the index of open runs alone, which holds no run date but the id that carries it."""
-    return compiled(
-        select(_runs.state, func.count())
-        .where(text(schema.IS_OPEN), func.instr(_runs.run_id, bindparam("day")) > 0)
-        .group_by(_runs.state)
-    )
+    of_day = func.instr(_runs.run_id, bindparam("day")) > 0
+    found = select(_runs.state, func.count()).where(text(schema.IS_OPEN), of_day)
+    return compiled(on_index(found.group_by(_runs.state), schema.runs, "runs_open"))
 
 
 @cache
 def _durations() -> Statement:
-    newest = (
-        select(_runs.run_id, _runs.attempt, _runs.scheduled_at)
-        .where(
-            text(schema.IS_FINAL),
-            _runs.job == bindparam("job"),
-            _runs.state == RunState.SUCCEEDED.value,
-            _runs.trigger == bindparam("trigger"),
-        )
-        .order_by(_runs.scheduled_at.desc(), _runs.run_id)
-        .limit(LOOKED_THROUGH)
-        .subquery("newest")
+    newest = select(_runs.run_id, _runs.attempt, _runs.scheduled_at).where(
+        text(schema.IS_FINAL),
+        _runs.job == bindparam("job"),
+        _runs.state == RunState.SUCCEEDED.value,
+        _runs.trigger == bindparam("trigger"),
     )
+    in_order = newest.order_by(_runs.scheduled_at.desc(), _runs.run_id).limit(LOOKED_THROUGH)
+    looked = on_index(in_order, schema.runs, "runs_ended_of_job").subquery("newest")
     its_attempt = and_(
-        _attempts.run_id == newest.c.run_id,
-        _attempts.attempt == newest.c.attempt,
+        _attempts.run_id == looked.c.run_id,
+        _attempts.attempt == looked.c.attempt,
         _attempts.outcome == Outcome.SUCCEEDED.value,
     )
     return compiled(
-        select(newest.c.scheduled_at, _attempts.ended_at - _attempts.started_at)
-        .select_from(newest.join(schema.attempts, its_attempt))
+        select(looked.c.scheduled_at, _attempts.ended_at - _attempts.started_at)
+        .select_from(looked.join(schema.attempts, its_attempt))
         .where(_attempts.ended_at.is_not(None))
-        .order_by(newest.c.scheduled_at.desc())
+        .order_by(looked.c.scheduled_at.desc())
         .limit(bindparam("count"))
     )
 

@@ -20,7 +20,7 @@ from pyscheduler.store.questions import PrunableRun
 from pyscheduler.store.readers import Read, Snapshot
 from pyscheduler.store.recall import IDS, ended_dates, pieces, rows_by
 from pyscheduler.store.run_streams import Window
-from pyscheduler.store.statements import Statement, compiled, is_one_of
+from pyscheduler.store.statements import Statement, compiled, is_one_of, on_index
 
 _runs: Final = schema.runs.c
 _attempts: Final = schema.attempts.c
@@ -60,7 +60,7 @@ def _ended_ids(read: Read, since: date, until: date) -> Iterator[str]:
         for state in FINAL_STATES:
             for trigger in Trigger:
                 equal = {"run_date": run_date, "state": state.value, "trigger": trigger.value}
-                yield from (row[1] for row in run_streams.ended(rows_by(read), equal, window, piece=64))
+                yield from (row[0] for row in run_streams.ended(rows_by(read), equal, window, piece=64))
 
 
 # --------------------------------------------------------------------------- the statements
@@ -71,11 +71,8 @@ def _ended_before() -> Statement:
     found = select(_runs.run_id).where(
         text(schema.IS_FINAL), _runs.run_date < bindparam("day"), not_(is_one_of(_runs.run_id, "keep"))
     )
-    return compiled(
-        found.order_by(_runs.run_date)
-        .limit(bindparam("count"))
-        .with_hint(schema.runs, "INDEXED BY runs_ended_of_date", "sqlite")
-    )
+    in_order = found.order_by(_runs.run_date).limit(bindparam("count"))
+    return compiled(on_index(in_order, schema.runs, "runs_ended_of_date"))
 
 
 @cache

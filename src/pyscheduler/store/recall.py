@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from functools import cache, partial
 from itertools import islice
-from operator import itemgetter
 from typing import Final, TypeVar
 
 from sqlalchemy import bindparam, func, select, text, tuple_
@@ -20,8 +19,8 @@ from sqlalchemy import bindparam, func, select, text, tuple_
 from pyscheduler.model.run import FINAL_STATES, Attempt, Run, Trigger
 from pyscheduler.store import rows, run_streams, schema
 from pyscheduler.store.readers import Read, Snapshot
-from pyscheduler.store.run_streams import KEY, Window
-from pyscheduler.store.statements import Statement, compiled, is_one_of
+from pyscheduler.store.run_streams import Window
+from pyscheduler.store.statements import Statement, compiled, is_one_of, on_index
 from pyscheduler.store.streams import Row
 
 T = TypeVar("T")
@@ -37,13 +36,7 @@ DAYS: Final = 20
 
 _runs: Final = schema.runs.c
 _attempts: Final = schema.attempts.c
-_MORE: Final = tuple(name for name in rows.RUN if name not in KEY)
-_in_order: Final = itemgetter(*((KEY + _MORE).index(name) for name in rows.RUN))
-
-
-def _run_of(row: Row) -> Run:
-    """Return the run of a stream's row, whose first columns are the stream's own."""
-    return rows.run_of(_in_order(row))
+_MORE: Final = rows.RUN[len(run_streams.KEY) :]
 
 
 def pieces(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -65,7 +58,7 @@ def rows_by(read: Read) -> run_streams.Rows:
 def open_runs(read: Read) -> list[Run]:
     """Return every run that has not ended, oldest `scheduled_at` first."""
     window = Window.whole(newest_first=False)
-    return [_run_of(row) for row in run_streams.still_open(rows_by(read), window, _MORE)]
+    return [rows.run_of(row) for row in run_streams.still_open(rows_by(read), window, _MORE)]
 
 
 def final_runs_since(read: Read, day: date, limit: int) -> Iterator[Run]:
@@ -74,12 +67,18 @@ def final_runs_since(read: Read, day: date, limit: int) -> Iterator[Run]:
 
 
 def memory_window(read: Read, since: date, limit: int) -> tuple[list[Run], date]:
-    """Return the newest ended runs of whole run dates, `limit` at most, and the first date that is complete."""
-    found = list(islice(_ended_by_date(read, since), limit + 1))
-    if len(found) <= limit:
-        return found, since
-    cut = found[-1].run_date
-    return [run for run in found if run.run_date > cut], cut + timedelta(days=1)
+    """Return the ended runs of whole run dates, `limit` at most, and the first date that is complete.
+
+    The newest dates are the ones that stay; within a date the order is none.
+    """
+    found: list[Run] = []
+    for run_date in ended_dates(read, since):
+        before = len(found)
+        for ended in _streams_of(read, run_date):
+            found += map(rows.run_of, islice(ended, limit + 1 - len(found)))
+        if len(found) > limit:
+            return found[:before], date.fromisoformat(run_date) + timedelta(days=1)
+    return found, since
 
 
 def runs_of_days(read: Read, days: Iterable[Day]) -> tuple[list[Run], dict[Day, int]]:
@@ -97,21 +96,17 @@ def _of_days(snapshot: Snapshot, days: list[Day]) -> list[Run]:
 
 
 def _ended_by_date(read: Read, day: date) -> Iterator[Run]:
-    window, piece = Window.whole(newest_first=True), rows_by(read)
     for run_date in ended_dates(read, day):
-        streams = (
-            run_streams.ended(
-                piece,
-                {"run_date": run_date, "state": state.value, "trigger": trigger.value},
-                window,
-                _MORE,
-                piece=64,
-                largest=PIECE,
-            )
-            for state in FINAL_STATES
-            for trigger in Trigger
-        )
-        yield from map(_run_of, run_streams.merge(streams, newest_first=True))
+        yield from map(rows.run_of, run_streams.merge(_streams_of(read, run_date), newest_first=True))
+
+
+def _streams_of(read: Read, run_date: str) -> Iterator[Iterator[Row]]:
+    """Yield a stream for each state and trigger of one run date."""
+    window, piece = Window.whole(newest_first=True), rows_by(read)
+    for state in FINAL_STATES:
+        for trigger in Trigger:
+            equal = {"run_date": run_date, "state": state.value, "trigger": trigger.value}
+            yield run_streams.ended(piece, equal, window, _MORE, piece=64, largest=PIECE)
 
 
 def ended_dates(read: Read, since: date, *, before: str = run_streams.HIGHEST_ID) -> Iterator[str]:
@@ -155,7 +150,8 @@ def _runs_of_day() -> Statement:
 
 @cache
 def _latest_ended_date() -> Statement:
-    return compiled(select(func.max(_runs.run_date)).where(text(schema.IS_FINAL), _runs.run_date < bindparam("before")))
+    found = select(func.max(_runs.run_date)).where(text(schema.IS_FINAL), _runs.run_date < bindparam("before"))
+    return compiled(on_index(found, schema.runs, "runs_ended_of_date"))
 
 
 @cache

@@ -26,9 +26,14 @@ RUN_FIXED: Final = ("job", "run_date", "seq", "scheduled_at", "trigger", "create
 """What a run's first row fixes for good."""
 RUN: Final = (
     "run_id",
-    *RUN_FIXED,
-    "updated_at",
+    "scheduled_at",
     "state",
+    "trigger",
+    "job",
+    "run_date",
+    "seq",
+    "created_at",
+    "updated_at",
     "reason",
     "cause",
     "attempt",
@@ -89,6 +94,10 @@ def instant(value: int) -> datetime:
     return _EPOCH + timedelta(0, 0, value)
 
 
+_often_the_same: Final = lru_cache(maxsize=256)(instant)
+"""`instant` for `scheduled_at`: runs that are read one after the other often share it."""
+
+
 def _micros_or_none(value: datetime | None) -> int | None:
     return None if value is None else micros(value)
 
@@ -104,14 +113,14 @@ def run_row(run: Run) -> Row:
     """Return the run as a row of RUN's columns."""
     return (
         run.run_id,
+        micros(run.scheduled_at),
+        run.state.value,
+        run.trigger.value,
         run.job,
         run.run_date.isoformat(),
         run.seq,
-        micros(run.scheduled_at),
-        run.trigger.value,
         micros(run.created_at),
         micros(run.updated_at),
-        run.state.value,
         run.reason,
         run.cause.value,
         run.attempt,
@@ -130,14 +139,14 @@ def run_of(row: Row) -> Run:
     """Return the run of a row of RUN's columns."""
     (
         run_id,
+        scheduled_at,
+        state,
+        trigger,
         job,
         run_date,
         seq,
-        scheduled_at,
-        trigger,
         created_at,
         updated_at,
-        state,
         reason,
         cause,
         attempt,
@@ -152,14 +161,14 @@ def run_of(row: Row) -> Run:
     ) = row
     values = (
         run_id,
+        _often_the_same(scheduled_at),
+        _STATES[state],
+        _TRIGGERS[trigger],
         job,
         _day(run_date),
         seq,
-        instant(scheduled_at),
-        _TRIGGERS[trigger],
         instant(created_at),
         instant(updated_at),
-        _STATES[state],
         reason,
         _CAUSES[cause],
         attempt,

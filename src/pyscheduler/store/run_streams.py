@@ -11,29 +11,24 @@ count what was looked at.
 from __future__ import annotations
 
 import heapq
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select, text
-
-from pyscheduler.store import schema
-from pyscheduler.store.statements import Statement, compiled, is_one_of
+from pyscheduler.store import run_walks, schema
 from pyscheduler.store.streams import FIRST_PIECE, LARGEST_PIECE, Piece, Row, stream, whole
 
-KEY: Final = ("scheduled_at", "run_id", "state", "trigger")
-"""What every row of a stream begins with; each index of a list holds it."""
+KEY: Final = ("run_id", "scheduled_at", "state", "trigger")
+"""What every row of a stream begins with, as a whole run's row does; each index of a list holds it."""
 HIGHEST_ID: Final = "~"
 """Sorts after every run id: none has a character beyond `z`."""
 FOREVER: Final = 1 << 62
-SIEVED_PIECE: Final = 512
+SIEVED_PIECE: Final = 128
 LARGEST_SIEVED_PIECE: Final = 8192
 
 Rows = Callable[..., list[Row]]
 """`Snapshot.rows`, or something with its face that reads each piece from a snapshot of its own."""
-
-_runs: Final = schema.runs.c
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +53,7 @@ class Window:
 
     def left(self, last: Row | None) -> dict[str, object]:
         """Return the statement's parameters for what comes after a row."""
-        window = self if last is None else self.after(last[0], last[1])
+        window = self if last is None else self.after(last[1], last[0])
         return {"low": window.low, "high": window.high, "tie": window.tie}
 
 
@@ -88,7 +83,7 @@ NOTHING: Final = Sieve()
 
 def key(row: Row) -> tuple[int, str]:
     """Return the sort key of a row: ascending is newest first."""
-    return (-row[0], row[1])
+    return (-row[1], row[0])
 
 
 def is_mark(row: Row) -> bool:
@@ -120,7 +115,7 @@ def ended(
     """Yield the ended runs of one exact choice. `equal` holds state and trigger, and perhaps job or run date."""
     if sieve.conditions:
         return _sieved(rows, equal, window, more, sieve, first)
-    statement = _walk(schema.IS_FINAL, tuple(equal), (*KEY, *more), (), window.newest_first)
+    statement = run_walks.walk(schema.IS_FINAL, tuple(equal), (*KEY, *more), (), window.newest_first)
 
     def fetch(last: Row | None, count: int) -> Piece:
         return whole(rows(statement, **equal, **window.left(last), count=count), count)
@@ -131,8 +126,8 @@ def ended(
 def _sieved(
     rows: Rows, equal: Mapping[str, object], window: Window, more: tuple[str, ...], sieve: Sieve, first: Row | None
 ) -> Iterator[Row]:
-    statement = _sieved_walk(tuple(equal), (*KEY, *more), sieve.names, window.newest_first)
-    to_mark = _mark(tuple(equal), window.newest_first)
+    statement = run_walks.sieved_walk(tuple(equal), (*KEY, *more), sieve.names, window.newest_first)
+    to_mark = run_walks.mark(tuple(equal), window.newest_first)
 
     def fetch(last: Row | None, count: int) -> Piece:
         place = {**equal, **window.left(last), "count": count}
@@ -145,12 +140,19 @@ def _sieved(
 
 def still_open(rows: Rows, window: Window, more: tuple[str, ...] = (), *, sieve: Sieve = NOTHING) -> Iterator[Row]:
     """Yield the open runs; all are looked at where few are wanted, for they are few."""
-    statement = _walk(schema.IS_OPEN, (), (*KEY, *more), sieve.names, window.newest_first)
+    statement = run_walks.walk(schema.IS_OPEN, (), (*KEY, *more), sieve.names, window.newest_first)
 
     def fetch(last: Row | None, count: int) -> Piece:
         return whole(rows(statement, **window.left(last), **sieve.values, count=count), count)
 
     return stream(fetch, piece=4 * FIRST_PIECE)
+
+
+def choices(rows: Rows, states: Iterable[str], triggers: Iterable[str], window: Window) -> list[tuple[str, str]]:
+    """Return the states and triggers among these that any ended run of the window has: few of them."""
+    statement = run_walks.choices(window.newest_first)
+    found = rows(statement, states=json.dumps(list(states)), triggers=json.dumps(list(triggers)), **window.left(None))
+    return [(state, trigger) for state, trigger in found]
 
 
 def heads_of_jobs(
@@ -160,7 +162,7 @@ def heads_of_jobs(
 
     One look-up a choice, so that a list of many jobs opens only the streams that its page needs.
     """
-    statement = _heads((*KEY, *more), window.newest_first)
+    statement = run_walks.heads((*KEY, *more), window.newest_first)
     found = rows(statement, jobs=jobs, states=states, triggers=triggers, **window.left(None))
     return [(row[0], row[1:]) for row in found]
 
@@ -176,126 +178,7 @@ def of_dates(
     count: int,
 ) -> list[Row]:
     """Return up to `count` runs, open or not and in no order, of some jobs (a JSON list) and a stretch of run dates."""
-    statement = _of_dates((*KEY, *more), sieve.names, window.newest_first)
+    statement = run_walks.of_dates((*KEY, *more), sieve.names, window.newest_first)
     low_date, high_date = dates
     place = {"chosen_jobs": jobs, "from_date": low_date, "to_date": high_date, "count": count}
     return rows(statement, **place, **window.left(None), **sieve.values)
-
-
-# --------------------------------------------------------------------------- the statements
-
-
-_INDEX: Final = {(): "runs_ended", ("job",): "runs_ended_of_job", ("run_date",): "runs_ended_of_date"}
-
-
-def _on(statement: Select[Any], index: str) -> Select[Any]:
-    """Bind the statement to its index: without statistics SQLite guesses, and one bad guess is a slow page."""
-    return statement.with_hint(schema.runs, f"INDEXED BY {index}", "sqlite")
-
-
-def _stretch(which: str, equal: tuple[str, ...], columns: Iterable[Any], newest_first: bool) -> Select[Any]:
-    """Return the walk over one index, in list order."""
-    chosen = [_runs[name] == bindparam(name) for name in equal]
-    found = select(*columns).where(text(which), *chosen, _within(_runs, newest_first))
-    index = _INDEX[tuple(name for name in equal if name in ("job", "run_date"))] if equal else "runs_open"
-    return _on(_in_order(found, _runs, newest_first), index)
-
-
-@cache
-def _walk(
-    which: str, equal: tuple[str, ...], columns: tuple[str, ...], sieve: tuple[str, ...], newest_first: bool
-) -> Statement:
-    found = _stretch(which, equal, (_runs[name] for name in columns), newest_first)
-    return compiled(found.where(*_conditions(sieve, _runs)).limit(bindparam("count")))
-
-
-@cache
-def _sieved_walk(
-    equal: tuple[str, ...], columns: tuple[str, ...], sieve: tuple[str, ...], newest_first: bool
-) -> Statement:
-    looked = _stretch(schema.IS_FINAL, equal, (_runs[name] for name in columns), newest_first)
-    rows = looked.limit(bindparam("count")).subquery("looked")
-    found = select(*(rows.c[name] for name in columns)).where(*_conditions(sieve, rows.c))
-    return compiled(_in_order(found, rows.c, newest_first))
-
-
-@cache
-def _mark(equal: tuple[str, ...], newest_first: bool) -> Statement:
-    """Return the last row that a piece looks at, if the piece is full."""
-    found = _stretch(schema.IS_FINAL, equal, (_runs.scheduled_at, _runs.run_id), newest_first)
-    last: Any = bindparam("count")
-    return compiled(found.limit(1).offset(last - 1))
-
-
-@cache
-def _heads(columns: tuple[str, ...], newest_first: bool) -> Statement:
-    jobs, states, triggers = (
-        func.json_each(bindparam(name)).table_valued("value", name=name) for name in ("jobs", "states", "triggers")
-    )
-    choice = schema.runs.alias("choice")
-    first = select(choice.c.run_id).where(
-        text(f"choice.{schema.IS_FINAL}"),
-        choice.c.job == jobs.c.value,
-        choice.c.state == states.c.value,
-        choice.c.trigger == triggers.c.value,
-        _within(choice.c, newest_first),
-    )
-    first_id = (
-        _in_order(first, choice.c, newest_first).limit(1).with_hint(choice, "INDEXED BY runs_ended_of_job", "sqlite")
-    )
-    every_choice = jobs.join(states, text("1")).join(triggers, text("1"))
-    found = select(jobs.c.value, *(_runs[name] for name in columns)).select_from(
-        every_choice.join(schema.runs, _runs.run_id == first_id.scalar_subquery())
-    )
-    return compiled(found)
-
-
-@cache
-def _of_dates(columns: tuple[str, ...], sieve: tuple[str, ...], newest_first: bool) -> Statement:
-    jobs = func.json_each(bindparam("chosen_jobs")).table_valued("value", name="chosen_jobs")
-    found = (
-        select(*(_runs[name] for name in columns))
-        .select_from(jobs.join(schema.runs, _runs.job == jobs.c.value))
-        .where(
-            and_(_runs.run_date >= bindparam("from_date"), _runs.run_date <= bindparam("to_date")),
-            _within(_runs, newest_first),
-            *_conditions(sieve, _runs),
-        )
-    )
-    return compiled(_on(found, "runs_of_date").limit(bindparam("count")))
-
-
-def _within(columns: Any, newest_first: bool) -> ColumnElement[bool]:
-    at, run_id = columns.scheduled_at, columns.run_id
-    low: Any = bindparam("low")
-    high: Any = bindparam("high")
-    tie: Any = bindparam("tie")
-    beyond = or_(at < high, run_id > tie) if newest_first else or_(at > low, run_id < tie)
-    return and_(at >= low, at <= high, beyond)
-
-
-def _in_order(found: Select[Any], columns: Any, newest_first: bool) -> Select[Any]:
-    at, run_id = columns.scheduled_at, columns.run_id
-    return found.order_by(at.desc(), run_id) if newest_first else found.order_by(at, run_id.desc())
-
-
-def _conditions(sieve: tuple[str, ...], columns: Any) -> Iterator[ColumnElement[bool]]:
-    """Yield the sieve as SQL. Job and date are read from the run id, which every index holds."""
-    run_id = columns.run_id
-    dot = func.instr(run_id, ".")
-    job, day = func.substr(run_id, 1, dot - 1), func.substr(run_id, dot + 1, 10)
-    for name in sieve:
-        if name == "states":
-            yield is_one_of(columns.state, "states_wanted")
-        elif name == "trigger":
-            yield columns.trigger == bindparam("trigger_wanted")
-        elif name == "jobs":
-            yield is_one_of(job, "jobs_wanted")
-        elif name == "dates":
-            yield and_(day >= bindparam("low_date"), day <= bindparam("high_date"))
-        else:
-            beginning: Any = bindparam("beginning")
-            found = or_(is_one_of(job, "jobs_named"), func.substr(run_id, 1, func.length(beginning)) == beginning)
-            if name == "reason":
-                found = or_(found, func.instr(func.lower(columns.reason), bindparam("needle")) > 0)
-            yield found

@@ -13,11 +13,21 @@ from typing import Any, Final
 from sqlalchemy import Column, ColumnElement, Delete, Select, Table, bindparam, delete, func, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.dialects.sqlite import Insert, insert
-from sqlalchemy.sql.expression import CompoundSelect
+from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
+from sqlalchemy.sql.expression import CompoundSelect, FromClause
 
 from pyscheduler.store import rows, schema
 
+
+class _Compiler(SQLiteCompiler):
+    """SQLAlchemy's own, which has no place for SQLite's INDEXED BY."""
+
+    def get_from_hint_text(self, table: FromClause, text: str | None) -> str | None:
+        return text
+
+
 DIALECT: Final = sqlite.dialect(paramstyle="qmark")
+DIALECT.statement_compiler = _Compiler
 
 Executable = Select[Any] | CompoundSelect[Any] | Insert | Delete
 
@@ -47,6 +57,11 @@ def is_one_of(column: ColumnElement[Any] | Column[Any], name: str) -> ColumnElem
     """Return `column IN (…)` for a JSON list given as one parameter, so that one text serves every length."""
     values = func.json_each(bindparam(name)).table_valued("value", name=f"{name}_list")
     return column.in_(select(values.c.value))
+
+
+def on_index(statement: Select[Any], table: FromClause, index: str) -> Select[Any]:
+    """Bind a statement to an index: without statistics SQLite guesses, and one bad guess reads a million rows."""
+    return statement.with_hint(table, f"INDEXED BY {index}", "sqlite")
 
 
 def _put(table: Table, columns: tuple[str, ...], keys: tuple[str, ...], fixed: tuple[str, ...] = ()) -> Statement:

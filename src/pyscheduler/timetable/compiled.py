@@ -84,4 +84,6 @@ class Schedule:
         reason = self.days.why_not(day)
         if reason or not self.days.names(day) or next(self.on(day), None) is not None:
             return reason
-        return f"its exclude windows cover every time on {date_of(day)}"
+        if self.excluded:
+            return f"its exclude windows cover every time on {date_of(day)}"
+        return f"the clocks of {self.zone.name} leave out every time it names on {date_of(day)}"

@@ -8,10 +8,14 @@ What always holds: the count is the number of firings that a walk would yield.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from pyscheduler.timetable.compiled import Schedule
 from pyscheduler.timetable.moments import DAY_S, LAST_SECOND
 from pyscheduler.timetable.zone import Zone
+
+_SPARE: Final = 32
+"""So many firings more than asked for are sooner walked through than avoided."""
 
 _Kind = tuple[object, ...]
 
@@ -35,19 +39,20 @@ def count_firings(schedules: Sequence[Schedule], first: int, last: int) -> int:
     return total
 
 
-def newest_from(schedules: Sequence[Schedule], first: int, last: int, keep: int) -> int:
-    """Return the latest instant from which to `last` there are `keep` firings; `first` where there are fewer."""
-    span = DAY_S
-    while last - span > first and count_firings(schedules, last - span, last) < keep:
-        span *= 2
-    low, high = max(first, last - span), last
-    while low < high:
-        middle = (low + high + 1) // 2
-        if count_firings(schedules, middle, last) >= keep:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+def newest_from(schedules: Sequence[Schedule], first: int, last: int, keep: int, count: int) -> int:
+    """Return an instant from which to `last` there are at least `keep` firings, and not many more; `first` if fewer.
+
+    `count` is how many there are from `first`. The guess is where they would begin if all were evenly spread.
+    """
+    few, many = last + 1, first  # behind `few` there are fewer than `keep`, behind `many` more than wanted
+    guess = first if count <= keep + _SPARE else max(first, last - (last - first) * keep * 2 // count)
+    while count > keep + _SPARE:
+        found = count_firings(schedules, guess, last)
+        if keep <= found <= 2 * keep + _SPARE:
+            break
+        few, many = (guess, many) if found < keep else (few, guess)
+        guess = (few + many) // 2
+    return guess
 
 
 def _end_of_day(zone: Zone, second: int) -> int:

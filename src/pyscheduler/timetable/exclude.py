@@ -42,10 +42,11 @@ class Excluded:
         for first, last in self._daily:
             if first <= second <= last:
                 return wall - second + last
-        for first, last in self._dated:
-            if first <= wall <= last:
-                return last
-        return None
+        return self.dated_end_of(wall)
+
+    def dated_end_of(self, wall: int) -> int | None:
+        """Return the last second of a dated window that holds this wall second; None where there is none."""
+        return next((last for first, last in self._dated if first <= wall <= last), None)
 
     def free(self, day: int) -> tuple[Span, ...]:
         """Return the spans of a day's seconds, 0 to 86,399, that no window covers."""

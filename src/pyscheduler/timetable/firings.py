@@ -17,7 +17,7 @@ from pyscheduler.model.firing import Firing, Missed
 from pyscheduler.model.job import Job, RebootSpec, RunDateRule, ScheduleSpec
 from pyscheduler.timetable.calendars import BusinessCalendar
 from pyscheduler.timetable.counting import count_firings, newest_from
-from pyscheduler.timetable.moments import LAST_SECOND, date_of, day_of, instant_of, second_of
+from pyscheduler.timetable.moments import DAY_S, LAST_SECOND, date_of, day_of, instant_of, second_of
 from pyscheduler.timetable.schedule import Schedule, boot_schedule, compile_schedule
 from pyscheduler.timetable.zone import Zone, zone
 
@@ -62,26 +62,23 @@ class Timetable:
 
     def on(self, run_date: date) -> tuple[Firing, ...]:
         """Return every firing whose run date this is, ascending."""
-        landing = self._landing_day(run_date)
-        if landing is None:
-            return ()
-        ours = [(second, schedule) for schedule in self.schedules for second in schedule.on(landing)]
-        if not ours:
-            return ()
-        first, last = min(second for second, _ in ours), max(second for second, _ in ours)
-        return tuple(firing for firing in self._walk(first, last) if firing.run_date == run_date)
+        return tuple(self._on(run_date))
+
+    def first_on(self, run_date: date) -> Firing | None:
+        """Return the first firing whose run date this is, without looking at the others; None where there is none."""
+        return next(self._on(run_date), None)
 
     def missed(self, since: datetime, until: datetime, keep: int) -> Missed:
-        """Return what lies in (since, until]: how many firings, the first, the last, and the newest `keep`, oldest first.
+        """Return how many firings lie in (since, until], the first, the last, and the newest `keep` in ascending order.
 
         Raises NaiveTime.
         """
         begin, end = second_of(since) + 1, second_of(until)
-        count = count_firings(self.schedules, begin, end)
         first = next(self._walk(begin, end), None)
         if first is None:
             return Missed(0, None, None, ())
-        newest = tuple(self._walk(newest_from(self.schedules, begin, end, max(keep, 1)), end))
+        count = count_firings(self.schedules, begin, end)
+        newest = tuple(self._walk(newest_from(self.schedules, begin, end, max(keep, 1), count), end))
         return Missed(count, first, newest[-1], newest[-keep:] if keep > 0 else ())
 
     def run_date(self, landing_day: date) -> date:
@@ -112,6 +109,19 @@ class Timetable:
             jitter_s = min(schedule.spec.jitter_s for found, schedule in live if found == (at, day)) * self.fraction
             yield Firing(instant_of(at), self.run_date(date_of(day)), round(jitter_s, 3))
             heads = [(schedule.first(at + 1) if found[0] == at else found, schedule) for found, schedule in live]
+
+    def _on(self, run_date: date) -> Iterator[Firing]:
+        landing = self._landing_day(run_date)
+        if landing is None:
+            return
+        begins = [next(schedule.on(landing), None) for schedule in self.schedules]
+        begin = min((second for second in begins if second is not None), default=None)
+        if begin is None:
+            return
+        # A window may run into the next day, and a repeated hour lie behind midnight; never beyond that day's end.
+        for firing in self._walk(begin, self.zone.first_pass((landing + 2) * DAY_S)):
+            if firing.run_date == run_date:
+                yield firing
 
     def _landing_day(self, run_date: date) -> int | None:
         """Return the one landing day whose firings are for a run date."""

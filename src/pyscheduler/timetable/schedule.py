@@ -189,7 +189,7 @@ def check_can_fire(spec: ScheduleSpec, zone: str, calendar: BusinessCalendar = A
     begin = _first_day_to_look_at(spec, calendar)
     found = schedule.first((begin - 1) * DAY_S)
     if found is None:
-        raise ScheduleError("schedule", "this schedule can never fire", _why_never(schedule))
+        raise ScheduleError("schedule", "this schedule can never fire", _why_never(schedule, begin))
     ends = LAST_DAY if calendar.ends is None else day_of(calendar.ends)
     if found[1] > ends and _only_days_off(schedule, begin, ends):
         raise ScheduleError(
@@ -200,9 +200,7 @@ def check_can_fire(spec: ScheduleSpec, zone: str, calendar: BusinessCalendar = A
 
 
 def _first_day_to_look_at(spec: ScheduleSpec, calendar: BusinessCalendar) -> int:
-    """A day from which fifty years show all there is: where the dates of schedule and calendar begin."""
-    if spec.start is not None:
-        return max(day_of(spec.start), 1)
+    """Return a day from which fifty years show all there is; where the schedule starts later, it looks from there."""
     if spec.end is not None:
         return max(day_of(spec.end) - HORIZON_DAYS + 366, 1)
     if isinstance(spec, OnceSpec):
@@ -220,8 +218,10 @@ def _only_days_off(schedule: Schedule, begin: int, ends: int) -> bool:
     return True
 
 
-def _why_never(schedule: Schedule) -> str:
-    day = schedule.days.rule.first(schedule.days.first_day)
-    if day is None or day > LAST_DAY:
-        return f"no year has a day that {schedule_text(schedule.spec)} names"
-    return schedule.days.why_not(day) or f"its exclude windows cover every time it names, {date_of(day)} among them"
+def _why_never(schedule: Schedule, begin: int) -> str:
+    days = schedule.days
+    day = days.first(begin)
+    if day is not None:
+        return f"its exclude windows cover every time it names, on {date_of(day)} and on any other day"
+    day = days.first_bare(begin) or days.rule.first(max(begin, days.first_day))
+    return days.why_not(day) if day else f"no year has a day that {schedule_text(schedule.spec)} names"

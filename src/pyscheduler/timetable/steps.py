@@ -11,12 +11,17 @@ day; exclude windows drop a step by what the wall shows at it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from pyscheduler.timetable.days import LandingDays
 from pyscheduler.timetable.exclude import Excluded
-from pyscheduler.timetable.moments import DAY_S, HORIZON_DAYS
+from pyscheduler.timetable.moments import DAY_S
 from pyscheduler.timetable.walks import Landing
 from pyscheduler.timetable.zone import Zone
+
+_DAYS_IN_VAIN: Final = 1464
+"""So many windows without a free step are enough to say "never" (spec: jobs.md 2.3): windows lie on days of the week or
+the month, not on 29 February, and dated exclude windows are jumped over."""
 
 
 class Steps:
@@ -34,13 +39,15 @@ class Steps:
     def first(self, second: int) -> Landing | None:
         second = max(second, 0)
         day = self._days.first(self._zone.day_at(second) - 1)
-        limit = None if day is None else day + HORIZON_DAYS
-        while day is not None and limit is not None and day <= limit:
+        for _ in range(_DAYS_IN_VAIN):
+            if day is None:
+                return None
             opens, closes = self._window(day)
             at = self._free_step(opens, closes, second)
             if at is not None:
                 return at, day
-            day = self._days.first(day + 1)
+            taken = self._excluded.dated_end_of(closes + self._zone.offset_at(closes))
+            day = self._days.first(max(day + 1, (taken or 0) // DAY_S - 1))
         return None
 
     def count(self, first: int, last: int) -> int:

@@ -66,8 +66,10 @@ def window_text(window: Window) -> str:
     if window.start_time is not None and window.end_time is not None:
         return f"{window.start_time:%H:%M}-{window.end_time:%H:%M}"
     start = "" if window.start is None else window.start.isoformat(" ", "minutes")
-    end = "" if window.end is None else f" to {window.end.isoformat(' ', 'minutes')}"
-    return f"{start}{end}".strip()
+    end = "" if window.end is None else window.end.isoformat(" ", "minutes")
+    if start and end:
+        return f"{start} to {end}"
+    return f"from {start}" if start else f"until {end}"
 
 
 def _form(spec: ScheduleSpec) -> str:

@@ -156,6 +156,12 @@ def test_a_core_tag_changes_nothing(text: str) -> None:
         ('a: "\\q"\n', "1:5: an unknown escape"),
         ("- a\nb: c\n", "2:1: this line does not fit the list above it"),
         ("a: b\nc\n", "3:1: a key without a colon"),
+        ("a: [\n", "2:1: a [ or { is never closed, or no value stands where one must"),
+        ("a: |\n\t x\n", "2:1: a tab in the indentation"),
+        ("a: - b\n", "1:4: a list cannot begin here"),
+        ("[a]\nb: c\n", "2:1: nothing can follow here"),
+        ("a: !x!y z\n", "1:4: a tag"),
+        ("%YAML 3.0\n---\na: b\n", "1:1: this YAML version is unknown"),
         (b"a: \xed\xa0\x80\n", "1:4: the character 0xd800 has no place"),
         ("é: x\ny: \ufffe\n", "2:4: the character 0xfffe has no place"),
     ],
@@ -172,6 +178,11 @@ def test_a_key_that_stands_twice_is_complained_about_and_the_first_one_counts() 
         (3, 'the key "a" stands twice in one mapping, first in line 1'),
         (4, 'the key "b" stands twice in one mapping, first in line 2'),
     ]
+
+
+def test_keys_that_stand_twice_again_and_again_end_the_reading() -> None:
+    with pytest.raises(TreeError, match="stands twice"):
+        compose(b"a: b\n" * (builder.MAX_FLAWS + 2), Budget())
 
 
 @pytest.mark.parametrize("text", [b"a: {<<: x}\n", b"a: &l [x]\nb: {<<: *l}\n", b"a: &a {}\nb:\n  <<: *a\n  <<: *a\n"])
@@ -216,6 +227,15 @@ def test_nesting_beyond_what_libyaml_takes_is_refused_like_any_other() -> None:
         compose(b"[" * 100_000, Budget())
     with pytest.raises(TreeError, match=r"levels of nesting|nested too deep"):
         compose(b"- " * 100_000, Budget())
+
+
+def test_the_entries_of_one_collection_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builder, "MAX_WIDTH", 3)
+    compose(b"{a: b, c: d, e: f}", Budget())
+    with pytest.raises(TreeError, match="more than 3 entries"):
+        compose(b"{a: b, c: d, e: f, g: h}", Budget())
+    with pytest.raises(TreeError, match="more than 3 entries"):
+        compose(b"[a, b, c, d]", Budget())
 
 
 def test_a_value_longer_than_any_argument_is_refused() -> None:

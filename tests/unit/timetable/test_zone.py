@@ -5,12 +5,12 @@ import zoneinfo
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from tests.unit.timetable.support import at
 
 from pyscheduler.errors import NaiveTime
 from pyscheduler.timetable import TZDATA_VERSION, UnknownZone, zone
 from pyscheduler.timetable.moments import DAY_S, LAST_SECOND, second_of, wall_of
 from pyscheduler.timetable.zone import Resolved, Stretch
-from tests.unit.timetable.support import at
 
 
 def wall(text: str) -> int:

@@ -23,6 +23,7 @@ from pyscheduler.model.result import AttemptResult
 
 LOOK_S: Final = 2.0
 ENDING_LOOK_S: Final = 0.2
+CLAIM_LOOK_S: Final = 0.05
 BREATH_S: Final = 0.01
 """Between being woken and looking: what ended is let fall to whoever takes over."""
 ZOMBIE_S: Final = 10.0
@@ -60,7 +61,7 @@ class Follower:
             case sight.Guarded(guardian, identity):
                 pid = guardian.pid if guardian is not None and seen.by_minder else None
                 handle.change(pid=pid, guardian=guardian, remark=_guarded_remark(identity, by_minder=seen.by_minder))
-                await self._pause(guardian, None if seen.by_minder and not kernel.NO_PIDFD else LOOK_S)
+                await self._pause(guardian, _patience(seen))
             case sight.Owed():
                 handle.change(pid=None, remark="minder gone, its nursery owes a note")
                 await self._pause(None, LOOK_S)
@@ -136,6 +137,13 @@ def _guarded_remark(identity: notes.Identity | None, *, by_minder: bool) -> str:
     if by_minder or identity.job is None:
         return ""
     return f"minder gone, the nursery guards process {identity.job.pid}"
+
+
+def _patience(seen: sight.Guarded) -> float | None:
+    """Return how long to sleep beside a guardian: it may still be writing its name, or be one that rings no bell."""
+    if seen.guardian is None:
+        return CLAIM_LOOK_S
+    return None if seen.by_minder and not kernel.NO_PIDFD else LOOK_S
 
 
 def _pidfd(proc: notes.Proc | None) -> int | None:

@@ -20,7 +20,7 @@ from typing import Final
 from pyscheduler import minder
 from pyscheduler.engine import machine
 from pyscheduler.errors import LaunchError
-from pyscheduler.minder import frames, kernel
+from pyscheduler.minder import ears, frames, kernel
 
 NURSERY: Final = str(Path(minder.__file__).with_name("nursery.py"))
 TAKE_S: Final = 5.0
@@ -33,7 +33,8 @@ QUEUE_MAX: Final = 64 * frames.FRAME_MAX
 Report = dict[str, object]
 _log = logging.getLogger(__name__)
 _unburied: set[int] = set()
-"""Nurseries whose link was given up: they end when their last attempt has, and are buried when we next look."""
+"""Nurseries whose link was given up: they end when their last attempt has, and are looked at each second until then."""
+BURY_S: Final = 1.0
 
 
 class Link:
@@ -84,7 +85,7 @@ class Link:
             self._loop.remove_writer(self._fd)
         os.close(self._fd)
         _unburied.add(self.pid)
-        bury()
+        _bury_on(self._loop)
 
     def _give_up(self, why: str) -> None:
         if self.open:
@@ -140,6 +141,13 @@ class Link:
         self._writing = not done
 
 
+def _bury_on(loop: asyncio.AbstractEventLoop | None) -> None:
+    """Reap what has ended, now and each second until all have, as long as this loop lives."""
+    bury()
+    if _unburied and loop is not None and not loop.is_closed():
+        loop.call_later(BURY_S, _bury_on, loop)
+
+
 def bury() -> None:
     """Reap the nurseries that have ended meanwhile."""
     for pid in list(_unburied):
@@ -161,7 +169,13 @@ def _spawn(python: str, env: Mapping[str, str]) -> tuple[int, int]:
     with theirs:
         try:
             pid = os.posix_spawn(
-                python, argv, dict(env), file_actions=actions, setsid=True, setsigmask=(), setsigdef=ALL_SIGNALS
+                python,
+                argv,
+                dict(env),
+                file_actions=actions,
+                setsid=True,
+                setsigmask=ears.BLOCKED,
+                setsigdef=ALL_SIGNALS,
             )
         except OSError as error:
             ours.close()

@@ -170,6 +170,7 @@ def judge(identity: notes.Identity, census: Census, boot: str) -> Bare | Owed | 
     if identity.boot_id != boot:
         return Gone(f"{UNKNOWN}: the machine was restarted")
     found = kin.relatives(identity.job, identity.key, census.table, census.carriers(identity.key))
+    found.sort(key=lambda one: (identity.job is None or one.pid != identity.job.pid, one.pid))
     living = tuple(one for one in found if one.alive)
     if living:
         return Bare(living)

@@ -38,9 +38,12 @@ class Stopper:
             self._tasks[key] = task
             task.add_done_callback(lambda _: self._tasks.pop(key, None))
 
-    def close(self) -> None:
-        """Write no more."""
-        for task in self._tasks.values():
+    async def close(self) -> None:
+        """Write what was ordered, as far as the disk takes it within a second, and no more."""
+        tasks = list(self._tasks.values())
+        if tasks:
+            await asyncio.wait(tasks, timeout=RETRY_S)
+        for task in tasks:
             task.cancel()
 
     async def _deliver(self, handle: MinderHandle) -> None:

@@ -4,5 +4,5 @@ from alembic import context
 
 from pyscheduler.store.schema import metadata
 
-context.configure(connection=context.config.attributes["connection"], target_metadata=metadata, transactional_ddl=False)
+context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 context.run_migrations()

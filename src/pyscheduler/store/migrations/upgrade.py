@@ -7,9 +7,11 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import create_engine
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
 from pyscheduler.store.driver import Connection, sqlite
+from pyscheduler.store.faults import DRIVER_ERRORS
 from pyscheduler.store.transaction import transact
 
 
@@ -18,12 +20,21 @@ def upgrade_to_head(connection: Connection, path: Path) -> None:
     engine = create_engine(
         "sqlite://", creator=lambda: connection, poolclass=StaticPool, pool_reset_on_return=None, module=sqlite()
     )
-    # SQLAlchemy's first connection ends whatever transaction it finds, so it comes before ours begins; AUTOCOMMIT and
-    # no reset keep it from ending ours.
-    core = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-    config = alembic_config()
-    config.attributes["connection"] = core
-    transact(connection, lambda _: command.upgrade(config, "head"), path)
+    # SQLAlchemy's first connection ends whatever transaction it finds, so it comes before ours begins. Its own `begin`
+    # tells Alembic that somebody else commits; to a connection of ours it does nothing.
+    with engine.connect() as core:
+        core.begin()
+        config = alembic_config()
+        config.attributes["connection"] = core
+        transact(connection, lambda _: _run(config), path)
+
+
+def _run(config: Config) -> None:
+    try:
+        command.upgrade(config, "head")
+    except DBAPIError as error:
+        # the driver's own error, which transact knows what to do about
+        raise error.orig if isinstance(error.orig, DRIVER_ERRORS) else error from None
 
 
 def alembic_config() -> Config:

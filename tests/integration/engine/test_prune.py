@@ -1,0 +1,130 @@
+"""Throwing old notes away: seed 000 step 4, jobs.md 8.3."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from pyscheduler.errors import NotFound
+from tests.night import Night
+
+DAYS = 86400.0
+
+
+async def test_ended_runs_older_than_the_retention_go_with_all_that_is_theirs(tmp_path: Path) -> None:
+    """With their attempts and lines; open runs stay however old."""
+    night = Night(
+        tmp_path,
+        """
+        jobs:
+          daily: {command: x, schedule: "0 9 * * *"}
+          open: {command: y, schedule: manual, depends_on: [never]}
+          never: {command: z, schedule: manual}
+        """,
+        at="2026-10-01T08:00Z",
+        settings={"retention": "10d"},
+        tick_s=DAYS,
+    )
+    async with night:
+        old = await night.engine.trigger("open", actor="ann")
+        await night.until("2026-10-21T09:30Z")
+        await night.engine.prune(night.clock.now())
+        kept = [night.engine.store.get_run(f"daily.2026-10-{day:02d}.1") is not None for day in range(1, 22)]
+        assert kept == [False] * 10 + [True] * 11
+        assert night.engine.store.attempts("daily.2026-10-05.1") == []
+        assert night.engine.store.get_run(old.run_id) is not None
+        assert night.engine.book.get(old.run_id) is not None
+        with pytest.raises(NotFound):
+            await night.engine.rerun("daily.2026-10-05.1", actor="ann")
+        again = await night.engine.trigger("daily", actor="ann", run_date=date(2026, 10, 5))
+        assert again.seq == 1
+
+
+async def test_the_memory_window_is_days_plus_reach(tmp_path: Path) -> None:
+    """With run_date -7 and the default window a new run still finds last week's upstream in memory."""
+    night = Night(
+        tmp_path,
+        """
+        calendars: {week: {weekdays: [mon, tue, wed, thu, fri]}}
+        jobs:
+          up: {command: x, schedule: "0 9 * * *", calendar: week}
+          down: {command: y, schedule: "0 10 * * *", calendar: week, depends_on: [{job: up, run_date: -7}]}
+        """,
+        at="2027-05-03T08:00Z",
+        tick_s=DAYS,
+    )
+    async with night:
+        await night.until("2027-05-20T09:30Z")
+        await night.engine.prune(night.clock.now())
+        start = night.engine.memory_start()
+        # seven working days before Thursday 20 May is 11 May: 9 calendar days, a week of slack, 7 days of window
+        assert start == date(2027, 5, 20) - timedelta(days=6 + 9 + 7)
+        await night.until("2027-05-20T10:05Z")
+        assert night.state("down", "2027-05-20") == "succeeded"
+
+
+async def test_what_an_open_run_depends_on_is_kept(tmp_path: Path) -> None:
+    """A run still waiting for one upstream never loses sight of the others."""
+    night = Night(
+        tmp_path,
+        """
+        jobs:
+          a: {command: x, schedule: manual}
+          b: {command: x, schedule: manual}
+          d: {command: y, schedule: manual, depends_on: [a, b]}
+        """,
+        at="2026-10-01T08:00Z",
+        settings={"retention": "3d", "memory_days": 1},
+        tick_s=DAYS,
+    )
+    async with night:
+        await night.engine.trigger("a", actor="ann")
+        await night.engine.trigger("d", actor="ann")
+        await night.until("2026-10-20T08:00Z")
+        await night.engine.prune(night.clock.now())
+        assert night.engine.store.get_run("a.2026-10-01.1") is not None
+        await night.engine.trigger("b", actor="ann", run_date=date(2026, 10, 1))
+        await night.go(timedelta(minutes=3))
+        assert night.state("d", "2026-10-01") == "succeeded"
+
+
+async def test_logs_stay_unless_log_retention_says_otherwise(tmp_path: Path) -> None:
+    """The default keeps them; with log_retention they go with their age, and empty folders with them."""
+    night = Night(
+        tmp_path,
+        'jobs: {daily: {command: x, schedule: "0 9 * * *"}}',
+        at="2026-10-01T08:00Z",
+        settings={"log_retention": "5d"},
+        tick_s=DAYS,
+    )
+    async with night:
+        for day in range(1, 15):
+            await night.until(f"2026-10-{day:02d}T09:30Z")
+            path = night.launcher.launched[-1].stdout_path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("out")
+        await night.engine.prune(night.clock.now())
+        left = sorted(path.name for path in (tmp_path / "logs" / "daily").iterdir())
+        assert left == [f"2026-10-{day:02d}" for day in range(9, 15)]
+
+
+async def test_the_memory_forgets_and_the_store_does_not(tmp_path: Path) -> None:
+    """Older runs are read back on demand, and the numbering goes on."""
+    night = Night(
+        tmp_path,
+        'jobs: {daily: {command: x, schedule: "0 9 * * *"}}',
+        at="2026-10-01T08:00Z",
+        settings={"memory_days": 2},
+        tick_s=DAYS,
+    )
+    async with night:
+        await night.until("2026-10-10T09:30Z")
+        await night.engine.prune(night.clock.now())
+        assert night.engine.book.get("daily.2026-10-08.1") is None
+        assert night.engine.book.get("daily.2026-10-09.1") is not None
+        reopened = await night.engine.rerun("daily.2026-10-01.1", actor="ann")
+        assert reopened[0].run_id == "daily.2026-10-01.1"
+        again = await night.engine.trigger("daily", actor="ann", run_date=date(2026, 10, 2))
+        assert again.seq == 2

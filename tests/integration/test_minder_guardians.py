@@ -1,0 +1,327 @@
+"""Who watches when a guardian is killed. DESIGN 4, "Second guardian" and "Finding again"."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscheduler.engine.launcher import MinderLauncher
+from pyscheduler.engine.ports import AttemptHandle, Finished, LaunchSpec, Lost, Running
+from tests.yard import Yard, alive, kill, minders, number_in, until
+
+WAITS = "echo $$ > pid; while [ ! -e go ]; do sleep 0.02; done; exit 7"
+
+
+def identity(spec: LaunchSpec) -> list[dict[str, Any]]:
+    """Return the lines of the attempt's identity."""
+    return [json.loads(line) for line in Path(f"{spec.status_path}.pid").read_text().splitlines()]
+
+
+def nursery_of(spec: LaunchSpec) -> int:
+    pid: int = identity(spec)[0]["nursery"]["pid"]
+    return pid
+
+
+def remarked(handle: AttemptHandle) -> str:
+    return handle.remark
+
+
+async def up(yard: Yard) -> int:
+    """Wait until the job has written its pid."""
+    pid: int = await until(lambda: number_in(yard.file("pid")))
+    return pid
+
+
+def minder_of(handle: AttemptHandle) -> int:
+    assert handle.pid is not None
+    return handle.pid
+
+
+async def orphan(launcher: MinderLauncher, spec: LaunchSpec, yard: Yard) -> tuple[AttemptHandle, int]:
+    """Start an attempt, then kill its nursery and its minder: nobody guards it any more."""
+    handle = await launcher.launch(spec)
+    pid, minder, nursery = await up(yard), minder_of(handle), nursery_of(spec)
+    kill(nursery)
+    kill(minder)
+    await until(lambda: "still runs" in handle.remark, handle.remark)
+    return handle, pid
+
+
+async def test_the_nursery_takes_over_and_reads_the_true_code(tmp_path: Path) -> None:
+    """Minder killed -9: its job falls to the nursery, which names itself in the identity and writes the note."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec(WAITS)
+        handle = await launcher.launch(spec)
+        pid = await up(yard)
+        kill(minder_of(handle))
+        await until(lambda: handle.remark)
+        assert handle.remark == f"minder gone, the nursery guards process {pid}"
+        assert handle.pid is None
+        assert identity(spec)[-1]["guardian"]["pid"] == nursery_of(spec)
+        yard.file("go").touch()
+        assert (await handle.wait()).exit_code == 7
+
+
+async def test_the_nursery_goes_on_enforcing_the_limits(tmp_path: Path) -> None:
+    """Timeout and grace stand in the identity: the ward ends as its minder would have ended it."""
+    async with minders(tmp_path) as (launcher, yard):
+        script = "trap '' TERM; echo $$ > pid; while :; do sleep 0.02; done"
+        handle = await launcher.launch(yard.spec(script, timeout_s=1.0, kill_grace_s=0.3))
+        pid = await up(yard)
+        kill(minder_of(handle))
+        result = await handle.wait()
+        assert (result.stopped_by, result.signal) == ("timeout", signal.SIGKILL)
+        assert not alive(pid)
+
+
+async def test_the_nursery_obeys_an_order_to_stop(tmp_path: Path) -> None:
+    """The order is a file: whoever guards now finds it, before and after the takeover."""
+    async with minders(tmp_path) as (launcher, yard):
+        for early in (False, True):
+            spec = yard.spec("echo $$ > pid; exec sleep 600")
+            handle = await launcher.launch(spec)
+            await up(yard)
+            minder = minder_of(handle)
+            if early:  # ordered while the minder lies stopped, found by its heir
+                kill(minder, signal.SIGSTOP)
+                handle.terminate("kill", "early")
+                await until(Path(f"{spec.status_path}.stop").exists)
+            kill(minder)
+            if not early:
+                await until(partial(remarked, handle))
+                handle.terminate("kill", "late")
+            result = await handle.wait()
+            assert (result.stopped_by, result.signal) == ("kill", signal.SIGTERM)
+            yard.file("pid").unlink()
+
+
+async def test_who_ended_the_job_outlives_the_minder_that_did(tmp_path: Path) -> None:
+    """Killed between its TERM and its note: the nursery still writes "timeout", not a bare signal."""
+    env = {"PYSCHED_CRASH": "job.ended", "PYSCHED_CRASH_ONCE": str(tmp_path / "died-at")}
+    async with minders(tmp_path, env=env) as (launcher, yard):
+        result = await (await launcher.launch(yard.spec("exec sleep 600", timeout_s=0.2))).wait()
+        assert (result.stopped_by, result.signal) == ("timeout", signal.SIGTERM)
+
+
+async def test_a_minder_alone_still_writes_the_note(tmp_path: Path) -> None:
+    """Nursery killed -9: the attempt goes on under its minder, and the launcher follows it there."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec(WAITS)
+        handle = await launcher.launch(spec)
+        await up(yard)
+        kill(nursery_of(spec))
+        await until(lambda: not alive(nursery_of(spec)))
+        other = await launcher.launch(yard.spec("exit 3"))
+        assert (await other.wait()).exit_code == 3
+        assert handle.remark == ""
+        yard.file("go").touch()
+        assert (await handle.wait()).exit_code == 7
+
+
+async def test_without_any_guardian_the_job_still_counts_as_running(tmp_path: Path) -> None:
+    """Minder and nursery killed: "minder gone, process N still runs"; lost only at that process's end."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec(WAITS)
+        handle, pid = await orphan(launcher, spec, yard)
+        assert handle.remark == f"minder gone, process {pid} still runs"
+        assert handle.pid is None
+        yard.file("go").touch()
+        result = await handle.wait()
+        assert result.lost is not None
+        assert result.lost.startswith("exit unknown")
+        assert await MinderLauncher().find(yard.ref(spec)) == Lost("exit unknown: minder and nursery are gone")
+
+
+async def test_without_any_guardian_a_kill_still_acts(tmp_path: Path) -> None:
+    """TERM, grace, KILL, process by process: also what left the group but carries the key."""
+    async with minders(tmp_path) as (launcher, yard):
+        script = "setsid sh -c \"trap '' TERM; while :; do date >> grows; sleep 0.05; done\" & " + WAITS
+        handle, pid = await orphan(launcher, yard.spec(script, kill_grace_s=0.3), yard)
+        handle.terminate("kill")
+        result = await handle.wait()
+        assert result.lost is not None
+        assert result.stopped_by == "kill"
+        assert not alive(pid)
+        size = yard.file("grows").stat().st_size
+        await asyncio.sleep(0.2)
+        assert yard.file("grows").stat().st_size == size
+
+
+async def test_a_recovery_finds_a_job_without_guardians(tmp_path: Path) -> None:
+    """`find` by another launcher: running while the job or a process with its key lives, a kill of before counts."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec(WAITS, kill_grace_s=0.2)
+        _, pid = await orphan(launcher, spec, yard)
+        async with minders(tmp_path) as (second, _):
+            found = await second.find(yard.ref(spec, pid=1))
+            assert isinstance(found, Running)
+            found.handle.terminate("timeout")
+            result = await found.handle.wait()
+            assert (result.stopped_by, alive(pid)) == ("timeout", False)
+
+
+async def test_a_boot_that_is_over_leaves_nothing_alive(tmp_path: Path) -> None:
+    """The same numbers under another boot id are strangers: lost at once, nobody is signalled."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec(WAITS)
+        handle = await launcher.launch(spec)
+        pid = await up(yard)
+        kill(nursery_of(spec))
+        kill(minder_of(handle))
+        await until(lambda: "still runs" in handle.remark)
+        path = Path(f"{spec.status_path}.pid")
+        first, *rest = path.read_text().splitlines()
+        line = json.dumps({**json.loads(first), "boot_id": "an earlier one"})
+        path.write_text("\n".join([line, *rest]) + "\n")
+        found = await MinderLauncher().find(yard.ref(spec))
+        assert found == Lost("exit unknown: the machine was restarted")
+        assert alive(pid)
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({}, "never started"),
+        ({"pid": 4711}, "may have run"),
+        ({"boot_id": "an earlier one"}, "may have run"),
+        ({"store_is_older": True}, "may have run"),
+    ],
+)
+async def test_no_file_means_never_started_only_where_that_is_certain(
+    tmp_path: Path, more: dict[str, Any], reason: str
+) -> None:
+    """A pid in the row, another boot, or a store older than its folder: something may have run after all."""
+    async with minders(tmp_path) as (launcher, yard):
+        assert await launcher.find(yard.ref(yard.spec("true"), **more)) == Lost(reason)
+
+
+async def test_a_deleted_file_does_not_hide_a_living_job(tmp_path: Path) -> None:
+    """With its files gone a job is still known by its key: it runs, and no retry runs beside it."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec(WAITS)
+        handle = await launcher.launch(spec)
+        await up(yard)
+        async with minders(tmp_path) as (second, _):
+            for path in yard.status.iterdir():
+                path.unlink()
+            found = await second.find(yard.ref(spec, pid=handle.pid))
+            assert isinstance(found, Running)
+            yard.file("go").touch()
+            assert (await found.handle.wait()).lost == "may have run"
+
+
+async def test_a_note_wins_over_everything(tmp_path: Path) -> None:
+    """Whoever holds the lock and whatever lives: a readable note with the key is the answer."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec(WAITS)
+        await launcher.launch(spec)
+        await up(yard)
+        note = {"v": 1, "key": "another", "exit_code": 42, "signal": None, "ended_at": "2027-05-20T01:02:03Z"}
+        spec.status_path.write_text(json.dumps(note))
+        async with minders(tmp_path) as (second, _):
+            assert isinstance(await second.find(yard.ref(spec)), Running)
+        spec.status_path.write_text(json.dumps({**note, "key": spec.key}))
+        async with minders(tmp_path) as (third, _):
+            found = await third.find(yard.ref(spec))
+            assert isinstance(found, Finished)
+            assert found.result.exit_code == 42
+
+
+async def test_a_corrupt_note_is_no_note(tmp_path: Path) -> None:
+    """Half a line, zeros, or a `v` nobody knows: ignored, and the files and processes decide."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec(WAITS)
+        await launcher.launch(spec)
+        await up(yard)
+        for text in ("", '{"v":1,"key":"' + spec.key, "\0" * 4096, json.dumps({"v": 999, "key": spec.key}), "[1]"):
+            spec.status_path.write_text(text)
+            async with minders(tmp_path) as (second, _):
+                assert isinstance(await second.find(yard.ref(spec)), Running)
+
+
+async def test_an_unfinished_last_line_is_ignored(tmp_path: Path) -> None:
+    """A guardian killed while it added a line leaves half of it: what stands before counts."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec(WAITS)
+        handle = await launcher.launch(spec)
+        pid = await up(yard)
+        with Path(f"{spec.status_path}.pid").open("a") as file:
+            file.write('{"guardian":{"pid":1')
+        kill(minder_of(handle))
+        await until(lambda: handle.remark == f"minder gone, the nursery guards process {pid}", handle.remark)
+        assert '"guardian":{"pid":' + str(nursery_of_raw(spec)) in Path(f"{spec.status_path}.pid").read_text()
+        yard.file("go").touch()
+        assert (await handle.wait()).exit_code == 7
+
+
+def nursery_of_raw(spec: LaunchSpec) -> int:
+    first = json.loads(Path(f"{spec.status_path}.pid").read_text().splitlines()[0])
+    pid: int = first["nursery"]["pid"]
+    return pid
+
+
+async def test_a_stopped_nursery_owes_the_note(tmp_path: Path) -> None:
+    """Minder dead, job dead, nursery alive but asleep: not lost. The note comes when it wakes."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec(WAITS)
+        handle = await launcher.launch(spec)
+        pid, minder, nursery = await up(yard), minder_of(handle), nursery_of(spec)
+        kill(nursery, signal.SIGSTOP)
+        kill(minder)
+        yard.file("go").touch()
+        await until(lambda: not alive(pid))
+        async with minders(tmp_path) as (second, _):
+            found = await second.find(yard.ref(spec))
+            assert isinstance(found, Running)
+            kill(nursery, signal.SIGCONT)
+            assert (await found.handle.wait()).exit_code == 7
+
+
+async def test_two_minders_killed_at_once_keep_their_jobs_apart(tmp_path: Path) -> None:
+    """Each ward reads its own job's code, named or not."""
+    async with minders(tmp_path) as (launcher, yard):
+        specs = [yard.spec(f"while [ ! -e go ]; do sleep 0.02; done; exit {code}") for code in range(20, 26)]
+        handles = [await launcher.launch(spec) for spec in specs]
+        for handle in handles:
+            kill(minder_of(handle), signal.SIGSTOP)
+        yard.file("go").touch()
+        for handle in handles:
+            kill(minder_of(handle))
+        results = await asyncio.gather(*(handle.wait() for handle in handles))
+        assert [result.exit_code for result in results] == list(range(20, 26))
+
+
+async def test_a_launcher_serves_a_second_loop(tmp_path: Path) -> None:
+    """`pynet.loop.run` twice in one process: what the first loop left is followed on the second."""
+
+    def on_a_loop_of_its_own(work: Any) -> Any:
+        return asyncio.run(work)
+
+    yard = Yard(tmp_path)
+    launcher = MinderLauncher()
+    spec, orphaned = yard.spec(WAITS), yard.spec("while [ ! -e go ]; do sleep 0.02; done; exit 8")
+
+    async def first() -> tuple[AttemptHandle, AttemptHandle]:
+        followed = await launcher.launch(orphaned)
+        nursery = nursery_of(orphaned)
+        kill(nursery)
+        await until(lambda: not alive(nursery))
+        return await launcher.launch(spec), followed
+
+    async def second(handles: tuple[AttemptHandle, AttemptHandle]) -> list[int | None]:
+        yard.file("go").touch()
+        results = [(await handle.wait()).exit_code for handle in handles]
+        results.append((await (await launcher.launch(yard.spec("exit 9"))).wait()).exit_code)
+        await launcher.close()
+        return results
+
+    handles = await asyncio.to_thread(on_a_loop_of_its_own, first())
+    assert await asyncio.to_thread(on_a_loop_of_its_own, second(handles)) == [7, 8, 9]
+    assert os.getpid() > 0

@@ -1,0 +1,64 @@
+"""Parts that this release does not do yet."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.config.conftest import Build, Load
+
+WATCHER = "jobs:\n  w: {type: file_watcher, watch: /in/x, schedule: '@daily'}\n  d: {command: x, depends_on: [w]}\n"
+
+
+def test_a_watcher_is_an_error_so_that_nobody_waits_for_it_in_good_faith(problems: Build) -> None:
+    mend = "--allow-inactive loads it all the same and blocks what needs it"
+    assert problems(WATCHER) == [f"error c.yaml:2:7: job w: type: file watchers are not active yet; {mend}"]
+
+
+def test_allowed_it_is_a_warning_and_the_job_says_why_it_cannot_run(load: Load) -> None:
+    """`blocked: JOB is a watcher, not active yet`."""
+    config = load(WATCHER, allow_inactive=True)
+    assert [str(problem) for problem in config.warnings] == [
+        "c.yaml:2:7: job w: type: file watchers are not active yet"
+    ]
+    assert config.jobs["w"].inactive == "is a watcher, not active yet"
+    assert config.jobs["d"].inactive is None
+
+
+@pytest.mark.parametrize("key", ["agent: a", "agent_tags: [a]"])
+def test_a_job_on_an_agent_is_treated_alike(problems: Build, load: Load, key: str) -> None:
+    text = f"agents: {{}}\njobs: {{j: {{command: x, schedule: manual, {key}}}}}\n"
+    assert any(line.startswith("error") and "agents are not active yet" in line for line in problems(text))
+    assert load(text, allow_inactive=True).jobs["j"].inactive == "needs an agent, not active yet"
+
+
+def test_another_store_is_an_error_because_runs_would_be_doubled_in_silence(problems: Build) -> None:
+    """Two hosts that believe to share a store and do not would each run every job."""
+    text = "scheduler: {store: 'postgresql+psycopg://u@h/d'}\n"
+    (found,) = problems(text)
+    assert found.startswith("error c.yaml:1:13: scheduler.store: PostgreSQL stores are not active yet")
+    (found,) = problems(text, allow_inactive=True)
+    assert found.startswith("warning c.yaml:1:13: scheduler.store")
+
+
+@pytest.mark.parametrize(
+    ("key", "what"),
+    [
+        ("listen: '127.0.0.1:0'", "the TCP listener is"),
+        ("api_tokens_file: t.yaml", "API tokens are"),
+        ("users_file: u.yaml", "web users are"),
+        ("secure_cookies: true", "the web pages are"),
+        ("heartbeat_url: 'https://example.org/x'", "the heartbeat is"),
+    ],
+)
+def test_a_setting_without_effect_is_said_once(problems: Build, key: str, what: str) -> None:
+    name = key.split(":")[0]
+    assert problems(f"scheduler: {{{key}}}\n") == [
+        f"warning c.yaml:1:13: scheduler.{name}: {what} not active yet: checked, and without effect"
+    ]
+
+
+def test_alert_keys_of_a_thousand_jobs_are_one_warning(problems: Build) -> None:
+    jobs = "".join(f"  j{n}: {{command: x, schedule: manual, must_start_by: 1h, max_runtime: 2h}}\n" for n in range(50))
+    found = problems("jobs:\n" + jobs)
+    assert found == [
+        "warning c.yaml:2:38: job j0: must_start_by: alerts are not active yet: checked, and without effect"
+    ]
