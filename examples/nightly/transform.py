@@ -26,7 +26,7 @@ def transformed(row: dict[str, str]) -> dict[str, str]:
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    rows = []
+    rows: list[dict[str, str]] = []
     for source in SOURCES:
         with (folder / f"{source}.csv").open(newline="") as handle:
             rows += map(transformed, csv.DictReader(handle))

@@ -6,6 +6,7 @@ import getpass
 from collections.abc import Iterator
 
 import pytest
+
 from tests.shell import Shell, shell
 
 TEXT = """
@@ -147,7 +148,7 @@ def test_reload_takes_all_or_nothing(pysched: Shell) -> None:
     assert pysched.ok("reload").out.startswith("reloaded, version ")
     assert pysched.ok("trigger", "extra").out.startswith("extra.")
     assert pysched.ok("reload").out.startswith("nothing to reload")
-    pysched.write(TEXT + "  extra: {comand: 'true'}\n")
+    pysched.write(TEXT + "  extra: {xcommand: 'true'}\n")
     done = pysched("reload")
     assert done.code == 1
     assert "pysched.yaml:" in done.err

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+
 from tests.shell import ROOT, Shell, shell
 
 TEXT = r"""

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.shell import ROOT, Shell, shell
 
 TEXT = 'jobs: {load: {command: "true", schedule: manual}, look: {command: "true", schedule: manual}}'

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.builders import a_run
-from tests.shell import Shell, shell
 
 from pyscheduler.store import Batch, Store
+from tests.builders import a_run
+from tests.shell import Shell, shell
 
 TEXT = 'jobs: {load: {command: "true", schedule: manual}}'
 
@@ -118,7 +118,7 @@ def test_a_clock_behind_the_store_is_bad(pysched: Shell) -> None:
 
 def test_a_faulty_configuration_is_bad_and_the_rest_is_still_looked_at(pysched: Shell) -> None:
     """The first error, and where all are told."""
-    pysched.write(TEXT.replace("schedule", "shedule"))
+    pysched.write(TEXT.replace("schedule", "xschedule"))
     found = findings(pysched, 1)
     assert found["configuration"]["level"] == "bad"
     assert "pysched validate" in found["configuration"]["mend"]

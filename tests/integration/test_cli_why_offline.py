@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.builders import a_run
 
 from pyscheduler.cli.main import main
 from pyscheduler.cli.session import Session
@@ -18,6 +17,7 @@ from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.job import ConfigSource
 from pyscheduler.model.run import Cause, Run, RunState
 from pyscheduler.store import Batch, Store
+from tests.builders import a_run
 
 now = SystemClock().now
 TEXT = """

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.cli.prompt import Prompt, a_run
 
 from pyscheduler.cli.faults import Refused
+from tests.unit.cli.prompt import Prompt, a_run
 
 RUN = "load.2027-05-20.1"
 VERBS = ["hold", "release", "kill", "force-start", "skip", "mark-success", "mark-failed", "cancel"]

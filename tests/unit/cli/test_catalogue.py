@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 import pytest
-from tests.unit.cli.prompt import Prompt
 
 from pyscheduler.cli.catalogue import COMMANDS, SECTIONS
 from pyscheduler.cli.group import pysched
 from pyscheduler.cli.options import Verb
+from tests.unit.cli.prompt import Prompt
 
 NAMES = """demo init validate schema serve status runs show log trigger hold release kill rerun force-start skip
 mark-success mark-failed cancel pause resume backfill reload catch-up next forecast why diff simulate doctor backup

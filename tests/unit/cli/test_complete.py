@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.unit.cli.prompt import FakeScheduler, a_run
 
 from pyscheduler.cli import complete
 from pyscheduler.cli.faults import Unreachable
 from pyscheduler.cli.group import pysched as group
 from pyscheduler.cli.main import main
 from pyscheduler.cli.session import Session
+from tests.unit.cli.prompt import FakeScheduler, a_run
 
 TEXT = """
 defaults: {schedule: manual}

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.cli.prompt import a_run
 
 from pyscheduler.cli.faults import Refused
 from pyscheduler.cli.follow import LATER_S, PIECE, SOON_S, Follower, Reader, start_of_tail
 from pyscheduler.cli.spout import Raw
+from tests.unit.cli.prompt import a_run
 
 RUN = "load.2027-05-20.1"
 

@@ -6,6 +6,7 @@ import hashlib
 
 import pytest
 from argon2 import PasswordHasher
+
 from tests.unit.cli.prompt import Prompt
 
 
@@ -42,7 +43,7 @@ def test_a_password_is_asked_for_twice_and_never_shown(pysched: Prompt, monkeypa
 
 def test_a_short_or_mistyped_password_is_asked_for_again(pysched: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until two long enough ones are alike."""
-    typing(monkeypatch, "short", "long enough", "long enoguh", "long enough", "long enough")
+    typing(monkeypatch, "short", "long enough", "long  enough", "long enough", "long enough")
     said = pysched("hash-password", "--json")
     assert PasswordHasher().verify(said.json["password_hash"], "long enough")
     assert "8 is the least" in said.err

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.unit.cli.prompt import Prompt, a_run
 
 from pyscheduler.cli.faults import Refused
 from pyscheduler.cli.terminal import Terminal
+from tests.unit.cli.prompt import Prompt, a_run
 
 ROUTE = "/api/runs/load.2027-05-20.1/log"
 DATA = b"first\nsecond\xff\n"

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.prompt import Prompt
 
 from pyscheduler.cli import faults
 from pyscheduler.cli.faults import Refused, Unreachable, WrongUsage, exit_code_of, lines_of
 from pyscheduler.cli.main import main
 from pyscheduler.errors import ConfigError, Conflict, PyschedError, StoreDamaged
 from pyscheduler.model.problem import Problem, Severity
+from tests.unit.cli.prompt import Prompt
 
 
 def _bug(_query: object) -> object:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.unit.cli.prompt import Prompt
-
 from pyscheduler.cli.faults import Refused
+from tests.unit.cli.prompt import Prompt
 
 PROBLEM = {
     "file": "pysched.yaml",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.unit.cli.prompt import Prompt, a_run, waiting
-
 from pyscheduler.cli.terminal import Terminal
+from tests.unit.cli.prompt import Prompt, a_run, waiting
 
 
 def answers(*runs: Any) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.cli.prompt import Prompt, a_run
 
 from pyscheduler.cli.terminal import Terminal
+from tests.unit.cli.prompt import Prompt, a_run
 
 ATTEMPT: dict[str, Any] = {
     "attempt": 1,
@@ -97,9 +97,9 @@ def test_a_jobs_name_means_its_newest_run(shown: Prompt) -> None:
 def test_a_name_that_means_nothing(shown: Prompt) -> None:
     """Exit code 1, and where to look."""
     shown.scheduler.replies["GET /api/runs"] = {"runs": [], "next_cursor": None}
-    said = shown("show", "lod")
+    said = shown("show", "loadd")
     assert said.code == 1
-    assert said.err == "error: lod is no run, and no job that has one\n  mend: `pysched runs` lists the runs\n"
+    assert said.err == "error: loadd is no run, and no job that has one\n  mend: `pysched runs` lists the runs\n"
 
 
 def test_the_answer_for_programs_is_the_apis(shown: Prompt) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tests.unit.cli.prompt import Prompt
 
 TEXT = """
@@ -94,10 +95,10 @@ def test_nothing_is_touched(night: Prompt) -> None:
     ("given", "words"),
     [
         (["--from", "2027-01-01", "--to", "2028-06-01"], "spans"),
-        (["--fail", "lod"], "there is no job lod"),
+        (["--fail", "loadd"], "there is no job loadd"),
         (["--fail", "load@May"], "is no date"),
         (["--duration", "load=long"], "is no duration"),
-        (["--duration", "lod=1m"], "there is no job lod"),
+        (["--duration", "loadd=1m"], "there is no job loadd"),
     ],
 )
 def test_what_makes_no_sense_is_exit_code_2(night: Prompt, given: list[str], words: str) -> None:

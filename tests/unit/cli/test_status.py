@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 import pytest
-from tests.unit.cli.prompt import Prompt, a_run, a_scheduler, waiting
 
 from pyscheduler.cli.faults import Refused, Unreachable
 from pyscheduler.cli.terminal import Terminal
+from tests.unit.cli.prompt import Prompt, a_run, a_scheduler, waiting
 
 RUNS = [
     a_run("extract.2027-05-20.1"),

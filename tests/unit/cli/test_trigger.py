@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.unit.cli.prompt import Prompt, a_run, waiting
-
 from pyscheduler.cli.faults import Refused
+from tests.unit.cli.prompt import Prompt, a_run, waiting
 
 TRIGGER = "POST /api/jobs/load/trigger"
 BACKFILL = "POST /api/jobs/load/backfill"
@@ -38,9 +37,11 @@ def test_a_date_that_is_none_never_reaches_the_scheduler(pysched: Prompt) -> Non
 
 def test_an_unknown_job_is_refused_with_the_schedulers_words(pysched: Prompt) -> None:
     """Exit code 1."""
-    pysched.scheduler.replies["POST /api/jobs/lod/trigger"] = Refused("there is no job lod", mend="`pysched status`")
-    said = pysched("trigger", "lod")
-    assert (said.code, said.err) == (1, "error: there is no job lod\n  mend: `pysched status`\n")
+    pysched.scheduler.replies["POST /api/jobs/loadd/trigger"] = Refused(
+        "there is no job loadd", mend="`pysched status`"
+    )
+    said = pysched("trigger", "loadd")
+    assert (said.code, said.err) == (1, "error: there is no job loadd\n  mend: `pysched status`\n")
 
 
 def test_a_backfill_lists_its_runs(pysched: Prompt) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.cli.prompt import Prompt
 
 from pyscheduler.cli.terminal import Terminal
+from tests.unit.cli.prompt import Prompt
 
 TEXT = """
 scheduler: {name: night, timezone: Europe/Berlin}
@@ -103,7 +103,7 @@ def test_firings_for_programs(night: Prompt) -> None:
 
 def test_an_unknown_job_is_exit_code_1_with_a_near_name(night: Prompt) -> None:
     """Nothing was wrong with the command line."""
-    said = night("next", "lod")
+    said = night("next", "loadd")
     assert said.code == 1
     assert "did you mean load?" in said.err
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jsonschema
 import pytest
 import yaml
+
 from tests.unit.cli.prompt import Prompt
 
 GOOD = 'jobs:\n  one: {command: "true", schedule: "@daily"}\n'
@@ -71,5 +72,5 @@ def test_the_schema_accepts_what_is_good_and_refuses_a_misspelt_key(pysched: Pro
     """An editor that has it marks the mistake while it is typed."""
     schema = pysched("schema").json
     jsonschema.validate(yaml.safe_load(GOOD), schema)
-    with pytest.raises(jsonschema.ValidationError, match="shedule"):
-        jsonschema.validate(yaml.safe_load(GOOD.replace("schedule", "shedule")), schema)
+    with pytest.raises(jsonschema.ValidationError, match="xschedule"):
+        jsonschema.validate(yaml.safe_load(GOOD.replace("schedule", "xschedule")), schema)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tests.unit.cli.prompt import Prompt
-
 from pyscheduler import __version__
 from pyscheduler.timetable import TZDATA_VERSION
+from tests.unit.cli.prompt import Prompt
 
 
 def test_the_release_and_what_it_stands_on(pysched: Prompt) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.unit.cli.prompt import Prompt, a_scheduler
-
 from pyscheduler.cli.faults import Refused, Unreachable
+from tests.unit.cli.prompt import Prompt, a_scheduler
 
 ROUTE = "GET /api/scheduler"
 

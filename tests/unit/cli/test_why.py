@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from tests.unit.cli.prompt import Prompt, a_run, waiting
 
 ROOT: dict[str, Any] = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.cli.prompt import FakeScheduler, a_scheduler
 
 from pyscheduler import __version__
 from pyscheduler.cli.checks.finding import Level
 from pyscheduler.cli.checks.service import service, told_by
 from pyscheduler.cli.faults import Refused, Unreachable
+from tests.unit.cli.prompt import FakeScheduler, a_scheduler
 
 
 def levels(told: dict[str, Any]) -> dict[str, Level]:
