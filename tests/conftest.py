@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -15,3 +17,8 @@ settings.register_profile(
 )
 settings.register_profile("wild", parent=settings.get_profile("house"), derandomize=False, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--soak` makes the crash test as long as `make soak` wants it."""
+    parser.addoption("--soak", action="store_true", help="kill over 5,000 attempts instead of 300")

@@ -76,14 +76,20 @@ class Served:
     """One home folder, its configuration, and the service that is started on it, perhaps several times."""
 
     def __init__(
-        self, home: Path, text: str, *, wrapper: tuple[str, ...] = (), env: Mapping[str, str] | None = None
+        self,
+        home: Path,
+        text: str,
+        *,
+        wrapper: tuple[str, ...] = (),
+        env: Mapping[str, str] | None = None,
+        driver: str = DRIVER,
     ) -> None:
         self.home, self.state = home, home / "state"
         self.file = home / "pysched.yaml"
         self.write(text)
         self.mark = secrets.token_hex(8)
         self.log = home / "service.log"
-        self._wrapper = wrapper
+        self._wrapper, self._driver = wrapper, driver
         self._env = dict(env or {})
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -99,12 +105,15 @@ class Served:
 
     # ----------------------------------------------------------------- the process
 
-    def start(self, *options: str, ready: bool = True, umask: int = -1) -> Served:
-        """Start it, and wait until it is ready unless told otherwise."""
-        env = os.environ | {"PYTHONPATH": str(ROOT / "src"), MARK: self.mark, "PYTHONUNBUFFERED": "1"} | self._env
+    def start(
+        self, *options: str, ready: bool = True, umask: int = -1, env: Mapping[str, str] | None = None
+    ) -> Served:
+        """Start it, and wait until it is ready unless told otherwise. `env` is for this start only."""
+        common = {"PYTHONPATH": str(ROOT / "src"), MARK: self.mark, "PYTHONUNBUFFERED": "1"}
+        env = os.environ | common | self._env | dict(env or {})
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [*self._wrapper, sys.executable, "-c", DRIVER, str(self.file), *options],
+                [*self._wrapper, sys.executable, "-c", self._driver, str(self.file), *options],
                 env=env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

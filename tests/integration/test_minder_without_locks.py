@@ -15,7 +15,7 @@ import pytest
 
 from pyscheduler.engine.clock import SystemClock
 from pyscheduler.engine.launcher import MinderLauncher
-from pyscheduler.engine.minding import locktest, seed
+from pyscheduler.engine.minding import locktest, seed, tidy
 from pyscheduler.engine.ports import Lost, Running
 from pyscheduler.minder import claim, kernel, notes
 from tests.yard import Yard, alive, kill, minders, number_in, until
@@ -184,3 +184,14 @@ async def test_a_distrusted_folder_is_named_once(
             for code in (3, 4):
                 assert (await (await launcher.launch(yard.spec(f"exit {code}"))).wait()).exit_code == code
     assert caplog.text.count("No locks available") == 1
+
+
+def test_a_killed_lock_test_leaves_nothing_for_good(tmp_path: Path) -> None:
+    """The next one removes what it left, but not what another one is just working with."""
+    old, young = tmp_path / f"{locktest.PREFIX}old", tmp_path / f"{locktest.PREFIX}young"
+    old.touch()
+    young.touch()
+    os.utime(old, (0, 0))
+    assert locktest.lock_fault(str(tmp_path)) == ""
+    assert list(tmp_path.iterdir()) == [young]
+    assert tidy.listing(str(tmp_path)) == ({}, [])

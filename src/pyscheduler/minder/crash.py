@@ -2,8 +2,8 @@
 
 `PYSCHED_CRASH=point[:n][,point…]` makes a process kill itself when it passes that point for the n-th time (default
 the first). With `PYSCHED_CRASH_ONCE=PATH` only the process that creates PATH.<point> dies, so that one of many
-minders does. Unset, a point costs one `if`. The launcher hands the variables to the nursery only when a test tells
-it to.
+minders does; its pid and start ticks are left in that file, so that the test knows whom it has killed. Unset, a point
+costs one `if`. The launcher hands the variables to the nursery only when a test tells it to.
 """
 
 from __future__ import annotations
@@ -79,7 +79,15 @@ def _mine(name: str) -> bool:
     if not ONCE:
         return True
     try:
-        os.close(os.open(f"{ONCE}.{name}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        fd = os.open(f"{ONCE}.{name}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError:
         return False
+    os.write(fd, b"%d %s\n" % (os.getpid(), _start_ticks()))
+    os.close(fd)
     return True
+
+
+def _start_ticks() -> bytes:
+    """Return field 22 of our own stat: `kernel` is above this module and cannot be asked."""
+    with open("/proc/self/stat", "rb") as stat:
+        return stat.read().rpartition(b")")[2].split()[19]

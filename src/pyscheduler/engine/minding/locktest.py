@@ -8,9 +8,14 @@ import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pyscheduler.engine.minding import seed
 from pyscheduler.minder import claim, kernel
+
+PREFIX: Final = ".lock-test."
+STALE_S: Final = 5.0
+"""A test takes a millisecond: what is older was left by a process killed in the middle of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +52,31 @@ def lock_fault(folder: str) -> str:
     Two open descriptions of one file must exclude each other, closing one must free it, and an unlinked file must show
     as unlinked: the three facts that a claim rests on.
     """
-    path = os.path.join(folder, f".lock-test.{secrets.token_hex(8)}")
+    path = os.path.join(folder, PREFIX + secrets.token_hex(8))
     try:
         os.makedirs(folder, 0o700, exist_ok=True)
         first = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except OSError as error:
         return str(error)
     try:
+        _remove_stale(folder, os.fstat(first).st_mtime - STALE_S)
         return _try(path, first)
     except OSError as error:
         return str(error)
     finally:
         os.close(first)
+
+
+def _remove_stale(folder: str, before: float) -> None:
+    """Remove what killed tests have left, by the file system's own clock."""
+    for name in os.listdir(folder):
+        if name.startswith(PREFIX):
+            path = os.path.join(folder, name)
+            try:
+                if os.stat(path).st_mtime < before:
+                    os.unlink(path)
+            except FileNotFoundError:
+                continue  # another test has removed it, or itself
 
 
 def _try(path: str, first: int) -> str:

@@ -2,7 +2,7 @@
 
 The attempt's key is part of every name, so that nothing has to be opened to know whose a file is:
 `<run_id>.<attempt>.<key>.json` and what hangs on it. What carries no key, or a key that nobody knows, stays and is
-named.
+named; what a killed lock test has left, the next one removes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
+from pyscheduler.engine.minding import locktest
 from pyscheduler.minder import claim, notes
 
 T = TypeVar("T")
@@ -71,6 +72,8 @@ def listing(folder: str) -> tuple[dict[str, set[str]], list[str]]:
     for name in names:
         match = _NAME.fullmatch(name)
         path = os.path.join(folder, name)
+        if name.startswith(locktest.PREFIX):
+            continue
         if match is None:
             strange.append(path)
         else:
