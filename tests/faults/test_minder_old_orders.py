@@ -87,6 +87,16 @@ async def test_a_nursery_that_takes_no_order_is_replaced(tmp_path: Path, monkeyp
         assert yard.file("ran").read_text() == "x\n"
 
 
+async def test_a_nursery_that_takes_its_orders_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long its attempts run: what was read counts, and is told."""
+    monkeypatch.setattr(link, "TAKE_S", 0.3)
+    async with minders(tmp_path) as (launcher, yard):
+        nursery = await nursery_of(launcher, yard)
+        running = await launcher.launch(yard.spec("sleep 1; exit 4"))
+        assert (await running.wait()).exit_code == 4
+        assert await nursery_of(launcher, yard) == nursery
+
+
 async def test_after_ten_seconds_launch_looks_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No word from anybody: the order is revoked, and the error means that nothing can start any more."""
     monkeypatch.setattr(starting, "LAUNCH_S", 0.3)

@@ -73,6 +73,40 @@ async def test_a_dead_job_that_was_never_named_still_has_its_code_read(tmp_path:
         assert "job" not in {key for line in lines(spec) for key in line}
 
 
+async def test_a_strangers_wait_keeps_an_unsettled_wards_job(tmp_path: Path) -> None:
+    """While somebody only looks, the nursery cannot settle whose that dead child is: it reaps nothing meanwhile."""
+    env = {"PYSCHED_CRASH": "spawn.after:2"}
+    async with minders(tmp_path, env=env) as (launcher, yard):
+        minder, nursery = await idle_minder(launcher, yard.spec("true"))
+        kill(minder, signal.SIGSTOP)
+        spec = yard.spec("touch ran; exit 6")
+        task = asyncio.ensure_future(launcher.launch(spec))
+        await until(lambda: _handed_over(nursery, minder), "the order is in the minder's pipe")
+        kill(nursery, signal.SIGSTOP)
+        kill(minder, signal.SIGCONT)
+        await until(lambda: yard.file("ran").exists() and not alive(minder))
+        with Path(f"{spec.status_path}.pid").open("r+") as looker:
+            await until(lambda: claim.try_lock(looker.fileno()), "the dead minder's lock is free")
+            kill(nursery, signal.SIGCONT)
+            await asyncio.sleep(1.5)  # longer than an orphan otherwise waits for its burial
+        handle = await task
+        assert (await handle.wait()).exit_code == 6
+
+
+async def test_half_an_order_in_a_small_pipe_is_none(tmp_path: Path) -> None:
+    """A user with very many pipes gets small ones: what does not fit whole goes to a fresh minder at once."""
+    async with minders(tmp_path) as (launcher, yard):
+        minder, _ = await idle_minder(launcher, yard.spec("true"))
+        for fd in Path(f"/proc/{minder}/fd").iterdir():
+            if os.readlink(fd).startswith("pipe:") and _mode(minder, fd.name) == "r":
+                mine = os.open(fd, os.O_RDONLY | os.O_NONBLOCK)
+                fcntl.fcntl(mine, fcntl.F_SETPIPE_SZ, 4096)
+                os.close(mine)
+        handle = await launcher.launch(yard.spec("exit 3", env={"BIG": "x" * 20_000}))
+        assert (await handle.wait()).exit_code == 3
+        assert handle.pid != minder
+
+
 def _carriers(spec: LaunchSpec) -> list[int]:
     return [pid for pid in kernel.processes() if kernel.carries(pid, spec.key)]
 
