@@ -18,7 +18,7 @@ from pyscheduler.engine import machine
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.ports import LaunchSpec
 from pyscheduler.errors import LaunchError
-from pyscheduler.minder import kernel, watch
+from pyscheduler.minder import kernel, rehearsal, watch
 from tests.yard import Yard, alive, hurried, kill, minders, until
 
 
@@ -193,6 +193,15 @@ def _is_open(fd: str) -> bool:
 
 
 # ------------------------------------------------------------------------------- when the machine has no room
+
+
+async def test_a_rehearsal_leaves_nothing_behind(tmp_path: Path) -> None:
+    """What the nursery plays through before its first fork is gone when the first attempt runs, and told to nobody."""
+    async with minders(tmp_path, env={"PYSCHED_CRASH": "claim.opened:2"}) as (launcher, yard):
+        nursery = nursery_above(await minder_for(launcher, yard.spec("true")))
+        assert not [path for path in Path(rehearsal.MEMORY).glob("pysched-rehearsal.*") if f".{nursery}." in path.name]
+        assert [one for one in children_of(nursery) if not one.alive] == []
+        assert len(os.listdir(f"/proc/{nursery}/fd")) == 8
 
 
 @contextmanager

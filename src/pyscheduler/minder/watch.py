@@ -38,16 +38,20 @@ class Minder:
     def live(self, order: frames.Order, pipes: tap.Pipes | None) -> None:
         """Take this order and those that follow, until it is time to go."""
         for _ in range(ATTEMPTS_MAX):
-            if not self._attempt(order, pipes):
+            if not self.serve(order, pipes):
                 return
             pipes, following = None, self._await_order()
             if following is None:
                 return
             order = following
 
+    def close(self) -> None:
+        """Give back what only this object holds. A minder that ends does not bother."""
+        self._around.close()
+
     # ---------------------------------------------------------------- one attempt
 
-    def _attempt(self, order: frames.Order, pipes: tap.Pipes | None) -> bool:
+    def serve(self, order: frames.Order, pipes: tap.Pipes | None) -> bool:
         """Serve one order; True if nothing of it is left behind in this process, so that it may take another."""
         body = order.body()
         identity = self._identity(order, body)
