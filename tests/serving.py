@@ -89,7 +89,11 @@ class Served:
 
     def write(self, text: str) -> None:
         """Put another configuration in place, as an editor would."""
-        new = self.file.with_suffix(".new")
+        self.write_as("new", text)
+
+    def write_as(self, draft: str, text: str) -> None:
+        """Put another configuration in place through a draft of this name: several writers need one each."""
+        new = self.file.with_suffix(f".{draft}")
         new.write_text(text)
         new.replace(self.file)
 

@@ -81,11 +81,11 @@ def test_runs(service: Served, done: dict[str, str]) -> None:
     assert found["duration_seconds"] >= 0
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", found["started_at"])
     ids = [run["run_id"] for run in whole]
-    paged, cursor = [], ""
-    while cursor is not None:
-        page = shaped(service, f"/api/runs?limit=2{cursor and '&cursor=' + cursor}", shapes.Runs)
+    page = shaped(service, "/api/runs?limit=2", shapes.Runs)
+    paged = [run["run_id"] for run in page["runs"]]
+    while page["next_cursor"] is not None:
+        page = shaped(service, f"/api/runs?limit=2&cursor={page['next_cursor']}", shapes.Runs)
         paged += [run["run_id"] for run in page["runs"]]
-        cursor = page["next_cursor"]
     assert paged == ids
     assert [run["run_id"] for run in service.get("/api/runs?order=oldest&limit=1000")["runs"]] == ids[::-1]
 
@@ -207,7 +207,8 @@ def test_configuration(service: Served) -> None:
         service.write(before.replace("30 2 * * *", "0 4 * * *") + '  extra: {command: "true", schedule: manual}\n')
         body = shaped(service, "/api/diff?days=2", shapes.Diff)
         assert (body["same"], body["added"], body["changed"]) == (False, ["extra"], {"nightly": ["schedules"]})
-        assert {change["kind"] for change in body["firings"]} == {"moved"}
+        assert {change["job"] for change in body["firings"]} == {"nightly"}
+        assert "moved" in {change["kind"] for change in body["firings"]}  # at the window's ends: added or lost
         service.write("jobs: [")
         faulty = service.ask("GET", "/api/config/validate")
         assert faulty.status == 400

@@ -224,7 +224,7 @@ def test_a_store_removed_under_it_ends_it(tmp_path: Path, name: str) -> None:
 
 def test_a_faulty_configuration_ends_it_with_2_and_makes_nothing(tmp_path: Path) -> None:
     """All problems are said, with file, line and column, before anything is made in state_dir."""
-    with served(tmp_path, "jobs:\n  a: {command: 1, schedul: manual}\n  b: {schedule: manual}\n") as service:
+    with served(tmp_path, "jobs:\n  a: {command: 1, at: noon, when: manual}\n  b: {schedule: manual}\n") as service:
         service.start(ready=False)
         assert service.wait() == 2
         assert "pysched.yaml:2:" in service.said()

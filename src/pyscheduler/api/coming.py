@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from statistics import median
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -14,12 +13,12 @@ from pyscheduler.api import shapes
 from pyscheduler.api.answers import Json, listing
 from pyscheduler.api.asking import ForecastAsked, NextAsked, WhyAsked
 from pyscheduler.api.desk import FrontDesk
+from pyscheduler.api.durations import Durations
 from pyscheduler.api.views import FIRING_COLUMNS, FORECAST_COLUMNS, View, answer_view, firing_view, forecast_view
 from pyscheduler.config import Config
 from pyscheduler.engine.explain import explain, say_in
 from pyscheduler.errors import BadRequest
 from pyscheduler.model.job import Job
-from pyscheduler.store import Store
 from pyscheduler.timetable.forecast import ForecastEntry, forecast
 
 FORECAST_DAYS: Final = 31
@@ -31,6 +30,7 @@ A_DAY: Final = timedelta(days=1)
 def router(desk: FrontDesk) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(prefix="/api", tags=["what is to come"], responses=shapes.REFUSALS)
+    durations = Durations()
 
     @routes.get("/forecast", response_model=shapes.Forecast)
     async def forecast_(asked: Annotated[ForecastAsked, Query()]) -> Response:
@@ -38,8 +38,8 @@ def router(desk: FrontDesk) -> APIRouter:
         since, until = _window(asked, desk.engine.clock.now())
         config = desk.engine.config
         jobs = config.jobs if asked.job is None else _with_upstreams(config, desk.job(asked.job).name)
-        store = desk.engine.store
-        entries = await desk.threads(_expected, store, config, jobs, since, until)
+        durations.listen_to(desk.engine)
+        entries = await desk.threads(_expected, durations, config, jobs, since, until)
         wanted = entries if asked.job is None else [entry for entry in entries if entry.job == asked.job]
         return listing("entries", map(forecast_view, wanted), FORECAST_COLUMNS, form=asked.format)
 
@@ -89,13 +89,11 @@ def _with_upstreams(config: Config, name: str) -> dict[str, Job]:
 
 
 def _expected(
-    store: Store, config: Config, jobs: Mapping[str, Job], since: datetime, until: datetime
+    durations: Durations, config: Config, jobs: Mapping[str, Job], since: datetime, until: datetime
 ) -> list[ForecastEntry]:
     """Work a forecast out: seconds where it is long. For a helper thread."""
     refuse_too_many(config, jobs, since, until)
-    durations = store.recent_durations_for(jobs)
-    typical = {name: median(found) for name, found in durations.items()}
-    return forecast(jobs, config.timetable, config.calendar_for, since, until, typical)
+    return forecast(jobs, config.timetable, config.calendar_for, since, until, durations.of(jobs))
 
 
 def refuse_too_many(config: Config, names: Iterable[str], since: datetime, until: datetime) -> None:

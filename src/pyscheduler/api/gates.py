@@ -2,7 +2,7 @@
 
 1. one log line for each answer: who, what, status, milliseconds (never the query: it may hold what was typed);
 2. no write waits longer than 30 s: a client that stops reading is cut off, and nothing else ever waits for it;
-3. at most 100 headers; a body of at most 1 MiB that is there within 30 s;
+3. a head of at most 16 KiB in 100 headers; a body of at most 1 MiB that is there within 30 s;
 4. the caller is identified (`callers.py`) before anything is told, the phase included;
 5. while the service starts every path answers 503;
 6. what is posted to `/api/` is `application/json`, even without a body: no form of a web page can send that unasked.
@@ -38,6 +38,7 @@ QUIET: Final = frozenset({"/api/health"})
 class Limits:
     """What one request may cost."""
 
+    head_bytes: int = 16 * 1024
     headers: int = 100
     body_bytes: int = 1024 * 1024
     body_s: float = 30.0
@@ -51,10 +52,10 @@ class TooLarge(ActionError):
     status = 413
 
 
-class TooManyHeaders(ActionError):
+class HeadTooLarge(ActionError):
     """The head is larger than it may be."""
 
-    code = "too-many-headers"
+    code = "head-too-large"
     status = 431
 
 
@@ -124,9 +125,12 @@ class Gates:
         return Json(body, 503, {"Retry-After": "1"})
 
     def _check_head(self, scope: Scope) -> None:
-        count = len(scope["headers"])
-        if count > self._limits.headers:
-            raise TooManyHeaders(f"the request has {count} headers and {self._limits.headers} are allowed")
+        headers, limits = scope["headers"], self._limits
+        if len(headers) > limits.headers:
+            raise HeadTooLarge(f"the request has {len(headers)} headers and {limits.headers} are allowed")
+        target = len(scope["raw_path"]) + len(scope["query_string"])
+        if target + sum(len(name) + len(value) for name, value in headers) > limits.head_bytes:
+            raise HeadTooLarge(f"the head of the request has more than {limits.head_bytes} bytes")
         if scope["method"] == "POST" and scope["path"].startswith("/api/"):
             kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
             if kind.partition(b";")[0].strip().lower() != b"application/json":

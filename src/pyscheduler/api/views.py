@@ -27,7 +27,10 @@ View = dict[str, Any]
 
 def instant(value: datetime | None) -> str | None:
     """Return an aware instant in UTC, to the microsecond where it has any."""
-    return None if value is None else value.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
+    if value is None:
+        return None
+    utc = value if value.tzinfo is UTC else value.astimezone(UTC)
+    return utc.isoformat()[: -len("+00:00")] + "Z"
 
 
 def seconds_between(start: datetime | None, end: datetime | None) -> float | None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -54,16 +55,20 @@ class Reloader:
     ) -> None:
         self._reading, self._started_with = reading, started_with
         self._engine, self._notifier = engine, notifier
-        self._turn = asyncio.Lock()
+        self._turn, self._one_reading = asyncio.Lock(), asyncio.Lock()
         self._next: asyncio.Task[Reloaded] | None = None
         self._background: set[asyncio.Task[Reloaded]] = set()
         self.failure: ReloadFailure | None = None
 
     async def load(self) -> Config:
-        """Return what stands on disk, checked. Raises ConfigError."""
-        engine, reading = self._engine(), self._reading
-        today = zone(engine.config.settings.timezone).today(engine.clock.now())
-        return await load_in_process(reading.path, env=reading.env, today=today, allow_inactive=reading.allow_inactive)
+        """Return what stands on disk, checked; one reading at a time. Raises ConfigError, Unavailable."""
+        async with self._one_reading:
+            engine, reading = self._engine(), self._reading
+            today = zone(engine.config.settings.timezone).today(engine.clock.now())
+            with _collector_out_of_the_way():
+                return await load_in_process(
+                    reading.path, env=reading.env, today=today, allow_inactive=reading.allow_inactive
+                )
 
     async def reload(self, actor: str, reason: str = "") -> Reloaded:
         """Put what stands on disk in force. Raises ConfigError, and then nothing has changed; Unavailable."""
@@ -102,7 +107,6 @@ class Reloader:
         changed = await engine.reload(config, actor=actor, reason=reason)
         self.failure = None
         if changed:
-            gc.freeze()  # a new configuration is many objects that will live long
             log.info("reloaded by %s: %d jobs, configuration %d", actor, len(config.jobs), engine.config_version)
         for problem in warnings if changed else ():
             log.warning("%s", problem)
@@ -113,6 +117,20 @@ class Reloader:
         for problem in error.problems:
             log.log(logging.ERROR if problem.severity is Severity.ERROR else logging.WARNING, "%s", problem)
         log.error("reload by %s refused: the configuration before it stays in force", actor)
+
+
+@contextmanager
+def _collector_out_of_the_way() -> Iterator[None]:
+    """Keep the garbage collector from walking a configuration that is coming in: that holds the loop for too long.
+
+    What has come in is set apart from what it walks later; it has no cycles, so it goes with its last reference.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def restart_warnings(started_with: Settings, config: Config) -> tuple[Problem, ...]:

@@ -1,0 +1,64 @@
+"""Lists in one piece or in slices: the same JSON, the same rows as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+from starlette.responses import Response, StreamingResponse
+
+from pyscheduler.api.answers import SLICE, Json, listing
+from pyscheduler.api.asking import Format
+
+
+async def body_of(response: Response) -> bytes:
+    if not isinstance(response, StreamingResponse):
+        return bytes(response.body)
+    return b"".join([piece if isinstance(piece, bytes) else bytes(piece) async for piece in response.body_iterator])  # type: ignore[arg-type]
+
+
+def rows(count: int) -> list[dict[str, Any]]:
+    return [{"n": n, "text": f'"{n}", é', "tags": ["a", n], "none": None} for n in range(count)]
+
+
+@pytest.mark.parametrize("count", [0, 1, SLICE - 1, SLICE, SLICE + 1, 3 * SLICE])
+async def test_a_list_reads_the_same_whatever_its_length(count: int) -> None:
+    """Slices are a matter of turns of the loop, never of what is said."""
+    response = listing("rows", iter(rows(count)), (), next_cursor="c", beside={"of": "x"})
+    assert json.loads(await body_of(response)) == {"rows": rows(count), "of": "x", "next_cursor": "c"}
+    assert isinstance(response, StreamingResponse) == (count >= SLICE)
+
+
+async def test_rows_are_made_while_the_list_is_written() -> None:
+    """A list of ten thousand does not hold the loop up to make them all."""
+    made = []
+
+    def making() -> Any:
+        for row in rows(3 * SLICE):
+            made.append(row)
+            yield row
+
+    response = listing("rows", making(), ())
+    assert len(made) == SLICE
+    await body_of(response)
+    assert len(made) == 3 * SLICE
+
+
+@pytest.mark.parametrize("count", [0, 1, SLICE, 2 * SLICE + 1])
+async def test_csv_has_the_same_rows(count: int) -> None:
+    """A head and a line a row; what has parts is JSON in its cell, null is empty."""
+    response = listing("rows", rows(count), ("n", "text", "tags", "none"), form=Format.CSV, next_cursor="c")
+    found = list(csv.DictReader(io.StringIO((await body_of(response)).decode())))
+    assert [(row["n"], row["text"]) for row in found] == [(str(n), f'"{n}", é') for n in range(count)]
+    assert all((json.loads(row["tags"])[1], row["none"]) == (int(row["n"]), "") for row in found)
+    assert response.headers["x-next-cursor"] == "c"
+
+
+async def test_what_utf8_cannot_hold_is_marked_not_fatal() -> None:
+    """FC-048: a lone surrogate in a reason does not make a page fail."""
+    assert json.loads(await body_of(Json({"reason": "a\udcffb"}))) == {"reason": "a?b"}
+    response = listing("rows", [{"a": "x\udcff"}], ("a",), form=Format.CSV)
+    assert await body_of(response) == b"a\nx?\n"
