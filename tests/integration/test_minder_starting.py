@@ -138,11 +138,12 @@ def _mode(pid: int, fd: str) -> str:
 async def test_between_fork_and_exec_the_lock_is_held_by_the_child(tmp_path: Path) -> None:
     """Minder killed while its child waits to exec: nobody can take the attempt until the key is in the environment."""
     wrapper = tmp_path / "slow-exec"
-    slow = "strace -f -qq -o /dev/null -e trace=execve -e inject=execve:delay_enter=1500000"
+    shell = shutil.copy("/bin/sh", tmp_path / "slow-sh")
+    slow = f"strace -f -qq -o /dev/null -P {shell} -e trace=execve -e inject=execve:delay_enter=1500000"
     wrapper.write_text(f'#!/bin/sh\nexec {slow} {sys.executable} "$@"\n')
     wrapper.chmod(0o755)
     async with minders(tmp_path, python=str(wrapper)) as (launcher, yard):
-        spec = yard.spec(WAITS)
+        spec = yard.spec(str(shell), "-c", WAITS)
         handle = await launcher.launch(spec)
         minder = handle.pid
         assert minder is not None
