@@ -112,6 +112,21 @@ async def test_who_ended_the_job_outlives_the_minder_that_did(tmp_path: Path) ->
         assert (result.stopped_by, result.signal) == ("timeout", signal.SIGTERM)
 
 
+async def test_the_nursery_ends_what_the_minder_had_begun_to_end(tmp_path: Path) -> None:
+    """TERM was sent and ignored, the minder killed, the order's file gone: the grace still runs out."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec("trap '' TERM; echo $$ > pid; while :; do sleep 0.02; done", kill_grace_s=0.5)
+        handle = await launcher.launch(spec)
+        pid, minder = await up(yard), minder_of(handle)
+        handle.terminate("kill")
+        await until(lambda: '"ending":"kill"' in Path(f"{spec.status_path}.pid").read_text())
+        kill(minder, signal.SIGSTOP)
+        Path(f"{spec.status_path}.stop").unlink()
+        kill(minder)
+        result = await handle.wait()
+        assert (result.stopped_by, result.signal, alive(pid)) == ("kill", signal.SIGKILL, False)
+
+
 async def test_a_minder_alone_still_writes_the_note(tmp_path: Path) -> None:
     """Nursery killed -9: the attempt goes on under its minder, and the launcher follows it there."""
     async with minders(tmp_path) as (launcher, yard):

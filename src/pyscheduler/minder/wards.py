@@ -154,7 +154,7 @@ class Ward:
             self._guard.lost = "exit unknown"
         job = identity.job.pid if identity.job else None
         self._host.tell("guardian", key=self._key, job=job, **me.as_json())
-        self._guard.look_for_stop(now)
+        self._guard.take_up(now)
 
     @property
     def named(self) -> notes.Proc | None:

@@ -167,11 +167,8 @@ def obey(guard: Guard, signals: set[int]) -> None:
 
 
 def tell(reports: int, kind: str, **fields: object) -> None:
-    """Report to the nursery. A note that is too long for one piece is left for the reader to fetch."""
-    data = frames.report(kind, **fields)
-    if len(data) > frames.REPORT_MAX:
-        data = frames.report(kind, **{**fields, "note": None})
+    """Report to the nursery, in one piece."""
     try:
-        os.write(reports, data)
+        os.write(reports, frames.short_report(kind, **fields))
     except OSError:
         return  # the nursery is gone, or has not read for 64 kB: the files say it all
