@@ -38,7 +38,7 @@ REPORT_MAX = 4096
 """PIPE_BUF: up to here a write to the shared pipe is one piece."""
 HAND_MAX = 60 * 1024
 """The longest order an idle minder takes: it fits an empty pipe whole. A longer one goes to a fresh minder by fork."""
-TEXT_MAX = 500
+TEXT_MAX = 300
 """Characters left of a text in a report that is too long; each may take six bytes."""
 LENGTH = 4
 
@@ -57,7 +57,8 @@ def short_report(kind: str, **fields: object) -> bytes:
     """Return a report of at most REPORT_MAX bytes: a note too long for that is left to be read, texts are cut."""
     data = report(kind, **fields)
     if len(data) > REPORT_MAX and "note" in fields:
-        data = report(kind, **{**fields, "note": None})
+        fields["note"] = None
+        data = report(kind, **fields)
     if len(data) > REPORT_MAX:
         data = report(kind, **{name: _cut(value) for name, value in fields.items()})
     return data
