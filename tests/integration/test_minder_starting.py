@@ -203,6 +203,27 @@ async def test_a_fault_of_ours_in_a_minder_costs_no_exit_code(tmp_path: Path, ca
         assert "RuntimeError: on purpose" in caplog.text
 
 
+async def test_a_takeover_that_fails_is_tried_again(tmp_path: Path) -> None:
+    """No descriptor left for a look at /proc: the lock is let go, taken again, and the code still read."""
+    bug = """
+judge = room("wards").Ward._judge
+faults = [OSError(24, "Too many open files")]
+def fail(*args):
+    if faults: raise faults.pop()
+    return judge(*args)
+room("wards").Ward._judge = fail
+room("wards").FAULT_RETRY_S = 0.1
+"""
+    async with minders(tmp_path, python=hurried(tmp_path, bug)) as (launcher, yard):
+        handle = await launcher.launch(yard.spec(WAITS))
+        await until(lambda: number_in(yard.file("pid")))
+        assert handle.pid is not None
+        kill(handle.pid)
+        await until(lambda: handle.remark)
+        yard.file("go").touch()
+        assert (await handle.wait()).exit_code == 7
+
+
 async def test_a_host_going_down_is_heard_by_the_nursery(tmp_path: Path) -> None:
     """SIGTERM: passed on to its wards, no more orders, and it stays until the last attempt has ended."""
     async with minders(tmp_path) as (launcher, yard):

@@ -102,7 +102,12 @@ class Ward:
             os.close(fd)
             return identity is not None and not self._mine(identity) and self._nobodys("another minder has it")
         crash.point("ward.locked")
-        return self._judge(fd, path, now)
+        try:
+            return self._judge(fd, path, now)
+        except OSError:
+            if self._guard is None:
+                os.close(fd)  # else our own lock would keep us out at the next try
+            raise
 
     def _mine(self, identity: notes.Identity) -> bool:
         return identity.minder.pid == self._minder and identity.nursery == self._host.me
