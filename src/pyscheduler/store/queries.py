@@ -39,12 +39,12 @@ HEADS: Final = 10_000
 HEADS_FOR_REASONS: Final = 100
 """The same where each stream then has to be sieved by reason."""
 CORNER_JOBS: Final = 2_000
-CORNER_ROWS: Final = 3_000
+CORNER_ROWS: Final = 2_000
 FEW_JOBS: Final = 50
 """Up to so many jobs are looked for one by one at once."""
-A_TRY: Final = 4_000
-BUDGET: Final = 10_000
-BUDGET_FOR_REASONS: Final = 4_000
+A_TRY: Final = 3_000
+BUDGET: Final = 8_000
+BUDGET_FOR_REASONS: Final = 3_000
 """Rows looked at for one page; fewer where the reason must be read, which no list's index holds."""
 NAMES_FOUND: Final = 500
 """Jobs at most that the beginning of a run id may name."""
