@@ -83,12 +83,16 @@ def test_what_has_not_ended_is_shown_as_it_stands(night: Prompt) -> None:
 def test_nothing_is_touched(night: Prompt) -> None:
     """Not the state, not the logs: the simulated runs have the very names of real ones, and old logs are kept."""
     kept = night.folder / "logs" / "extract" / "2027-05-20" / "extract.2027-05-20.1.1.out"
+    elsewhere = night.folder / "elsewhere.2027-05-20.out"
     kept.parent.mkdir(parents=True)
-    kept.write_text("from the real run")
+    for log in (kept, elsewhere):
+        log.write_text("from the real run")
+    stdout = f'stdout: "{night.folder}/elsewhere.{{run_date}}.out"'
+    night.config.write_text(TEXT.replace('load: {command: "true",', f'load: {{command: "true", {stdout},'))
     before = sorted(night.folder.rglob("*"))
-    night("simulate", "--from", "2027-05-20", "--to", "2027-05-25")
+    assert night("simulate", "--from", "2027-05-20", "--to", "2027-05-25").code == 0
     assert sorted(night.folder.rglob("*")) == before
-    assert kept.read_text() == "from the real run"
+    assert [log.read_text() for log in (kept, elsewhere)] == ["from the real run"] * 2
 
 
 @pytest.mark.parametrize(
