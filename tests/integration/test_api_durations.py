@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from pyscheduler.api.durations import Durations
+from pyscheduler.model.run import Run, RunState
 from pyscheduler.testing import FakeResult
 from tests.night import Night
 
@@ -26,9 +28,14 @@ async def test_a_job_is_asked_about_until_it_is_known_and_when_it_succeeds(tmp_p
     async with night:
         durations, read = Durations(), night.engine.store.recent_durations_for
 
+        in_the_meantime: list[Run] = []
+
         def noted(jobs: Collection[str], limit: int = 10) -> dict[str, tuple[float, ...]]:
             asked.append(list(jobs))
-            return read(jobs, limit)
+            found = read(jobs, limit)
+            for run in in_the_meantime:
+                durations._heard(run)
+            return found
 
         night.engine.store.recent_durations_for = noted  # type: ignore[method-assign, assignment]
         durations.listen_to(night.engine)
@@ -39,3 +46,9 @@ async def test_a_job_is_asked_about_until_it_is_known_and_when_it_succeeds(tmp_p
             durations.listen_to(night.engine)
             assert durations.of(["a", "b"]) == {"a": typical}
         assert [each for each in asked if each] == [["a", "b"], ["a"], ["a"]]
+        in_the_meantime.append(await night.engine.trigger("a", actor="ann"))
+        in_the_meantime[0] = replace(in_the_meantime[0], state=RunState.SUCCEEDED)
+        durations._heard(in_the_meantime[0])
+        for _ in range(2):  # it succeeds again while we read: what was read is old by then
+            durations.of(["a"])
+        assert asked[-2:] == [["a"], ["a"]]

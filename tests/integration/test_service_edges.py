@@ -90,6 +90,7 @@ def test_a_second_signal_shortens_the_wait(service: Served) -> None:
         service.signal(signal.SIGTERM)
         assert service.wait() == 0
     assert "not waiting for requests and launches any longer" in service.said()
+    assert "graceful shutdown exceeded" not in service.said()
 
 
 def test_a_client_that_does_not_let_go_holds_a_stop_up_for_seconds_only(service: Served) -> None:
@@ -101,6 +102,7 @@ def test_a_client_that_does_not_let_go_holds_a_stop_up_for_seconds_only(service:
         began = time.monotonic()
         assert service.stop() == 0
         assert time.monotonic() - began < PATIENCE_S / 2
+    assert "graceful shutdown exceeded" in service.said()
 
 
 def test_a_hangup_before_it_is_ready_is_ignored_with_a_warning(service: Served) -> None:

@@ -39,6 +39,7 @@ def test_it_starts_runs_a_job_and_stops_with_0(service: Served) -> None:
     assert service.stop() == 0
     assert not service.socket.exists()
     assert "Traceback" not in service.said()
+    assert "the API does not close" not in service.said()
 
 
 def test_a_second_one_is_refused_by_name(service: Served, tmp_path: Path) -> None:

@@ -97,7 +97,10 @@ async def test_who_does_not_read_is_cut_off(path: Path, caplog: pytest.LogCaptur
     """FC-046: a stream whose client has stopped reading ends; nobody waits for it."""
     caplog.set_level("INFO")
 
+    transports: list[asyncio.WriteTransport] = []
+
     async def endless(scope: Any, receive: Any, send: Any) -> None:
+        transports.append(scope["state"]["abort"].__self__)
         await send({"type": "http.response.start", "status": 200, "headers": []})
         while True:
             await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
@@ -108,6 +111,7 @@ async def test_who_does_not_read_is_cut_off(path: Path, caplog: pytest.LogCaptur
         await reader.readline()
         while "cut off" not in caplog.text:
             await asyncio.sleep(0.01)
+        assert transports[0].get_write_buffer_size() == 0  # thrown away, not kept for whenever it is read
     assert "ann GET /log 200" in caplog.text
     assert "Traceback" not in caplog.text
 

@@ -48,12 +48,7 @@ class Onlooker:
 
     async def load_days(self, days: Iterable[Day]) -> None:
         """Bring the runs of these days, and of what they hang on, into memory."""
-        to_see, seen = list(days), set()
-        while to_see:
-            day = to_see.pop()
-            if day not in seen and not self.book.is_complete(*day):
-                seen.add(day)
-                to_see += self.desk.neighbours(*day)
+        seen = {day for day in self.desk.surroundings(days) if not self.book.is_complete(*day)}
         runs, _ = self.store.runs_of_days(seen)
         self.book.load(runs)
         for seen_day in seen:

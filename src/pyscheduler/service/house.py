@@ -139,6 +139,8 @@ class House:
         try:
             listener.close()
             await asyncio.wait((serving,), timeout=REQUESTS_END_S + 2.0)
+            if not serving.done():
+                log.warning("the API does not close; going on without it")
             self._engine_stop.set()
             if not await self._in_time(supervising):
                 return None

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.config.conftest import TODAY
 
 from pyscheduler.config import ConfigError, load_config, load_in_process
+from tests.unit.config.conftest import TODAY
 
 Write = Callable[..., Path]
 ENV = {"PATH": os.environ["PATH"], "S": "s3cret-value", "E": "", "OTHER": "never asked for"}
@@ -38,7 +38,7 @@ async def test_it_returns_what_load_config_returns(write: Write) -> None:
 
 
 async def test_it_raises_what_load_config_raises(write: Write) -> None:
-    path = write("jobs: {a: {command: '${NOPE}', schedule: manual}, b: {comand: x}}\n")
+    path = write("jobs: {a: {command: '${NOPE}', schedule: manual}, b: {kommand: x}}\n")
     with pytest.raises(ConfigError) as there:
         await load_in_process(path, env=ENV, today=TODAY)
     with pytest.raises(ConfigError) as here:
@@ -102,6 +102,10 @@ async def test_an_interpreter_that_is_gone_is_a_problem_too(write: Write, monkey
         await load_in_process(write(""), env=ENV)
 
 
+HEAD = b"\0\0\0\x05H\x80\x02N."
+"""A head that holds None: enough to go on to the jobs."""
+
+
 @pytest.mark.parametrize(
     ("said", "what"),
     [
@@ -109,6 +113,9 @@ async def test_an_interpreter_that_is_gone_is_a_problem_too(write: Write, monkey
         (b"\xff\xff\xff\xff", "bytes at once"),
         (b"\0\0\0\2Z!", "!"),
         (b"\0\0\0\1E", "said nothing that makes sense"),
+        (HEAD + b"\0\0\0\2Z!", "!"),
+        (HEAD + b"\0\0\0\1J", "no configuration"),
+        (HEAD, "ended before its time"),
         (b"\0\0\0\3Hxx", "no configuration"),
         (b"\0\0", "ended before its time"),
         (b"\0\0\0\x0cXKeyError in", "KeyError in"),
