@@ -1,6 +1,6 @@
 """How long does a page of runs take in a store with a million of them, whatever is chosen?
 
-    python bench/list_pages.py [--runs 1000000] [--state DIR]
+    PYTHONPATH=src python -m bench.list_pages [--runs 1000000] [--state DIR]
 
 Prints one JSON line for each class of filters chosen together (job, state, date, range, trigger, text), with every
 variant of each, both orders, first and later pages; then the start's reads, and the worst. `limit` is what the same
@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
-import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -25,11 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from bench.history import LAST_DAY, build, job_names
-
+from bench.measure import create_fsync_ms, emit
 from pyscheduler.model.run import RunState, Trigger
 from pyscheduler.store import LineQuery, RunQuery, Store
 from pyscheduler.store.driver import open_reader
@@ -134,21 +129,6 @@ def bare_limit_ms(state_dir: Path) -> float:
     return round(sorted(took)[25], 3)
 
 
-def create_and_sync_us(folder: Path) -> int:
-    """Return the median cost of creating and syncing a small file where the store lies."""
-    took = []
-    for number in range(50):
-        path = folder / f"probe{number}"
-        began = time.perf_counter()
-        descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
-        os.write(descriptor, b"x")
-        os.fsync(descriptor)
-        os.close(descriptor)
-        took.append(time.perf_counter() - began)
-        path.unlink()
-    return round(sorted(took)[25] * 1e6)
-
-
 def start_reads(store: Store) -> dict[str, Callable[[], Any]]:
     """Return what an engine asks at its start, and the rest of what people ask."""
     since = LAST_DAY - timedelta(days=7)
@@ -185,26 +165,22 @@ def main() -> None:
             "bench": "list_pages",
             "runs": options.runs,
             "limit_ms": bare_limit_ms(state_dir),
-            "create_fsync_us": create_and_sync_us(state_dir),
             "load": round(os.getloadavg()[0], 1),
+            **create_fsync_ms(Path(passing)),
         }
         size = (state_dir / "pysched.db").stat().st_size
-        print(
-            json.dumps({**common, "what": "build", "seconds": round(build_ms / 1000, 1), "bytes": size, "new": built})
-        )
+        emit(**common, what="build", seconds=round(build_ms / 1000, 1), bytes=size, new=built)
         for what, call in start_reads(store).items():
             took = [timed(call)[0] for _ in range(SAMPLES)]
-            print(json.dumps({**common, "what": what, **figures(took)}), flush=True)
+            emit(**common, what=what, **figures(took))
         worst: dict[str, float] = defaultdict(float)
         for size_of_class in range(len(CHOICES) + 1):
             for chosen in itertools.combinations(CHOICES, size_of_class):
                 found = measure(store, chosen)
-                print(
-                    json.dumps({**common, "what": "page", "chosen": "+".join(chosen) or "nothing", **found}), flush=True
-                )
+                emit(**common, what="page", chosen="+".join(chosen) or "nothing", **found)
                 for name in ("p99_ms", "worst_ms", "p99_cpu_ms", "worst_cpu_ms"):
                     worst[name] = max(worst[name], found[name])
-        print(json.dumps({**common, "what": "worst class", "target_p99_ms": 30, **worst}))
+        emit(**common, what="worst class", target_p99_ms=30, **worst)
         store.close()
 
 

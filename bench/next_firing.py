@@ -4,14 +4,12 @@ The question is the engine's: given an instant, which firing comes next? For cro
 text and one step of it. Ten expressions, three zones, instants drawn from a seed; ours and theirs take turns. The cost
 sketched first: a lookup of the zone's stretch, one of the day's shape, three bisections, two datetimes.
 
-    PYTHONPATH=src python bench/next_firing.py
+    PYTHONPATH=src:. python bench/next_firing.py
 """
 
 from __future__ import annotations
 
-import json
 import os
-import platform
 import random
 import tempfile
 from collections.abc import Callable
@@ -23,6 +21,7 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
 
+from bench.measure import create_fsync_ms, emit
 from pyscheduler.model.job import CronSpec, Job, SourceRef
 from pyscheduler.timetable import ALL_DAYS, TZDATA_VERSION, Timetable
 
@@ -50,18 +49,6 @@ def microseconds(call: Callable[[datetime], object], instants: list[datetime]) -
     return (perf_counter() - begin) / len(instants) * 1e6
 
 
-def create_fsync_ms() -> float:
-    costs = []
-    with tempfile.TemporaryDirectory(dir=".") as folder:
-        for number in range(20):
-            begin = perf_counter()
-            handle = os.open(Path(folder) / str(number), os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-            os.fsync(handle)
-            os.close(handle)
-            costs.append((perf_counter() - begin) * 1e3)
-    return median(costs)
-
-
 def main() -> None:
     draw = random.Random(20270520)
     instants = [
@@ -81,26 +68,22 @@ def main() -> None:
         rows[text] = {"ours_us": round(median(ours), 2), "cronsim_us": round(median(theirs), 2)}
     ours_us = median(row["ours_us"] for row in rows.values())
     cronsim_us = median(row["cronsim_us"] for row in rows.values())
-    print(
-        json.dumps(
-            {
-                "question": "next firing of a cron expression",
-                "ours_us": round(ours_us, 2),
-                "cronsim_us": round(cronsim_us, 2),
-                "ratio": round(ours_us / cronsim_us, 3),
-                "target_us": TARGET_US,
-                "target_ratio": TARGET_RATIO,
-                "met": ours_us <= TARGET_US and ours_us <= TARGET_RATIO * cronsim_us,
-                "expressions": rows,
-                "zones": ZONES,
-                "calls": CALLS * ROUNDS * len(ZONES),
-                "python": platform.python_version(),
-                "tzdata": TZDATA_VERSION,
-                "cpus": os.cpu_count(),
-                "load_1m": round(os.getloadavg()[0], 2),
-                "create_fsync_ms": round(create_fsync_ms(), 3),
-            }
-        )
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        disk = create_fsync_ms(Path(folder))
+    emit(
+        question="next firing of a cron expression",
+        ours_us=round(ours_us, 2),
+        cronsim_us=round(cronsim_us, 2),
+        ratio=round(ours_us / cronsim_us, 3),
+        target_us=TARGET_US,
+        target_ratio=TARGET_RATIO,
+        met=ours_us <= TARGET_US and ours_us <= TARGET_RATIO * cronsim_us,
+        expressions=rows,
+        zones=ZONES,
+        calls=CALLS * ROUNDS * len(ZONES) * len(EXPRESSIONS),
+        tzdata=TZDATA_VERSION,
+        load_1m=round(os.getloadavg()[0], 2),
+        **disk,
     )
 
 

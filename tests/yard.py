@@ -90,10 +90,11 @@ async def minders(home: Path, **options: Any) -> AsyncIterator[tuple[MinderLaunc
             kill(pid)
 
 
-def hurried(home: Path, **constants: float) -> str:
+def hurried(home: Path, *extra: str, **constants: float) -> str:
     """Return a `python` for the launcher whose nursery has other constants: `watch__IDLE_S=0.2`.
 
-    So a test sees in a moment what otherwise takes ten seconds. The code that runs is the real one.
+    So a test sees in a moment what otherwise takes ten seconds. The code that runs is the real one; `extra` lines may
+    break it on purpose, with the room's modules at hand as `room("watch")`.
     """
     folder = str(Path(minder.__file__).parent)
     lines = [
@@ -104,12 +105,13 @@ def hurried(home: Path, **constants: float) -> str:
         "sys.modules['minder'] = package",
         "nursery = importlib.import_module('minder.nursery')",
         "sys.argv = sys.argv[4:]",
+        "def room(name): return importlib.import_module('minder.' + name)",
     ]
     for name, value in constants.items():
         module, _, constant = name.partition("__")
-        lines.append(f"importlib.import_module('minder.{module}').{constant} = {value!r}")
+        lines.append(f"room({module!r}).{constant} = {value!r}")
     path = home / "hurried-python"
-    path.write_text("\n".join([*lines, "nursery.main()"]) + "\n")
+    path.write_text("\n".join([*lines, *extra, "nursery.main()"]) + "\n")
     path.chmod(0o755)
     return str(path)
 

@@ -68,10 +68,10 @@ def a_run(job: str = "nightly", seq: int = 1, *, day: date = DAY, **fields: Any)
 
 def an_attempt(run: Run, number: int = 1, *, took_s: float | None = None, **fields: Any) -> Attempt:
     """Return an attempt of the run; with `took_s` one that has succeeded."""
-    ended: dict[str, Any] = {}
+    defaults: dict[str, Any] = {"key": f"{run.run_id}.{number}", "started_at": NOON}
     if took_s is not None:
-        ended = {"ended_at": NOON + timedelta(seconds=took_s), "outcome": Outcome.SUCCEEDED, "exit_code": 0}
-    return Attempt(run_id=run.run_id, attempt=number, key=f"{number:032x}", started_at=NOON, **(ended | fields))
+        defaults |= {"ended_at": NOON + timedelta(seconds=took_s), "outcome": Outcome.SUCCEEDED, "exit_code": 0}
+    return Attempt(run_id=run.run_id, attempt=number, **(defaults | fields))
 
 
 def a_line(run: Run | None = None, action: str = "created", **fields: Any) -> LogbookLine:

@@ -1,4 +1,4 @@
-"""What every Launcher promises, asked of the real one with real processes."""
+"""What every Launcher promises: the real one on each kind of machine, and the fake that tests and simulations use."""
 
 from __future__ import annotations
 
@@ -7,138 +7,143 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.yard import Yard, alive, number_in, until
 
-from pyscheduler.engine.launcher import MinderLauncher, read_status
-from pyscheduler.engine.ports import Finished, Lost, Running
+from pyscheduler.engine.ports import AttemptResult, Finished, LaunchSpec, Lost, Running
 from pyscheduler.errors import LaunchError
+from tests.contract.launcher_kit import STAGES, Stage
 
 
-@pytest.fixture
-def yard(tmp_path: Path) -> Yard:
-    return Yard(tmp_path)
+@pytest.fixture(params=list(STAGES))
+async def stage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stage]:
+    async with STAGES[request.param](tmp_path) as found:
+        yield found
 
 
-@pytest.fixture
-async def launcher() -> AsyncIterator[MinderLauncher]:
-    real = MinderLauncher()
-    yield real
-    await real.close()
+async def ended(stage: Stage, spec: LaunchSpec) -> AttemptResult:
+    """Run an attempt to its own end. A start error may be raised or told by the handle."""
+    try:
+        handle = await stage.launcher.launch(spec)
+    except (OSError, ValueError, TypeError, LaunchError) as error:
+        return AttemptResult(start_error=str(error))
+    await stage.end(spec)
+    return await handle.wait()
 
 
-async def test_an_attempt_ends_with_its_exit_code(launcher: MinderLauncher, yard: Yard) -> None:
-    """The handle's word, the note's word and the job's own exit code are one."""
-    spec = yard.spec("echo out; echo err >&2; exit 3")
-    handle = await launcher.launch(spec)
-    result = await handle.wait()
-    assert (result.exit_code, result.signal, result.start_error, result.stopped_by) == (3, None, None, None)
-    assert read_status(spec.status_path) == result
-    assert yard.out(spec) == "out\n"
-    assert spec.stderr_path is not None
-    assert spec.stderr_path.read_text() == "err\n"
+async def test_an_attempt_ends_with_its_exit_code(stage: Stage) -> None:
+    """Whatever the code is, it is told as it was, and nobody stopped it."""
+    for code in (0, 3, 255):
+        result = await ended(stage, stage.spec(exit_code=code))
+        assert (result.exit_code, result.signal, result.start_error, result.stopped_by) == (code, None, None, None)
 
 
-async def test_a_signal_that_ends_the_job_is_named(launcher: MinderLauncher, yard: Yard) -> None:
+async def test_a_signal_that_ends_the_job_is_named(stage: Stage) -> None:
     """A job killed by a signal has no exit code."""
-    result = await (await launcher.launch(yard.spec("kill -SEGV $$"))).wait()
-    assert (result.exit_code, result.signal) == (None, 11)
+    result = await ended(stage, stage.spec(signal=11))
+    assert (result.exit_code, result.signal, result.stopped_by) == (None, 11, None)
 
 
-async def test_a_missing_program_is_a_start_error_in_the_systems_words(launcher: MinderLauncher, yard: Yard) -> None:
-    """A list command that does not exist says so with the full text; nothing is hidden behind a code 127."""
-    result = await (await launcher.launch(yard.spec("no-such-program", "x"))).wait()
+async def test_what_cannot_be_started_says_why(stage: Stage) -> None:
+    """The system's own words reach the operator."""
+    result = await ended(stage, stage.spec(missing=True))
     assert result.start_error == "[Errno 2] No such file or directory: 'no-such-program'"
 
 
-async def test_what_cannot_be_execd_is_refused_before_any_file_exists(launcher: MinderLauncher, yard: Yard) -> None:
-    """A NUL in the command is a ValueError, and no identity is left for anybody to begin."""
-    with pytest.raises(ValueError, match="NUL"):
-        await launcher.launch(yard.spec("echo", "a\0b"))
-    assert list(yard.status.glob("*.json*")) == []
+async def test_terminate_ends_it_with_term(stage: Stage) -> None:
+    """Who ordered it is told beside the signal."""
+    spec = stage.spec()
+    handle = await stage.launcher.launch(spec)
+    await stage.up(spec)
+    handle.terminate("kill", "no longer needed")
+    result = await handle.wait()
+    assert (result.signal, result.stopped_by) == (15, "kill")
 
 
-async def test_kill_ends_at_once_and_terminate_after_the_grace(launcher: MinderLauncher, yard: Yard) -> None:
-    """TERM may be ignored for `kill_grace`; KILL may not."""
-    stubborn = "trap '' TERM; echo $$ > pid; while :; do sleep 0.05; done"
-    for grace, kill in ((0.2, False), (60.0, True)):
-        handle = await launcher.launch(yard.spec(stubborn, kill_grace_s=grace))
-        pid = await until(lambda: number_in(yard.file("pid")))
-        if kill:
-            handle.kill()
-        else:
-            handle.terminate("kill", "enough")
-        result = await handle.wait()
-        assert (result.signal, result.stopped_by) == (9, "kill")
-        assert not alive(pid)
-        yard.file("pid").unlink()
-
-
-async def test_the_timeout_is_kept_by_the_guardian(launcher: MinderLauncher, yard: Yard) -> None:
-    """Nobody has to ask: the limit travels in the order."""
-    result = await (await launcher.launch(yard.spec("exec sleep 60", timeout_s=0.2))).wait()
-    assert (result.stopped_by, result.signal) == ("timeout", 15)
-
-
-async def test_a_running_attempt_is_adopted_by_the_next_launcher(launcher: MinderLauncher, yard: Yard) -> None:
-    """A launcher that never started it finds it running, and its true end."""
-    spec = yard.spec("while [ ! -e go ]; do sleep 0.02; done; exit 7")
-    handle = await launcher.launch(spec)
-    await launcher.close()
-    other = MinderLauncher()
-    found = await other.find(yard.ref(spec, handle.pid))
-    assert isinstance(found, Running)
-    yard.file("go").touch()
-    assert (await found.handle.wait()).exit_code == 7
-    assert isinstance(await other.find(yard.ref(spec)), Finished)
-    await other.close()
-
-
-async def test_an_order_nobody_began_is_lost_and_never_started(launcher: MinderLauncher, yard: Yard) -> None:
-    """An empty identity is unlinked, so that no late minder can begin; without any file the answer is the same."""
-    spec = yard.spec("true")
-    yard.status.mkdir()
-    identity = Path(f"{spec.status_path}.pid")
-    identity.touch()
-    assert await launcher.find(yard.ref(spec)) == Lost("never started")
-    assert not identity.exists()
-    assert await launcher.find(yard.ref(spec)) == Lost("never started")
-
-
-async def test_waiting_again_and_after_a_cancel_is_allowed(launcher: MinderLauncher, yard: Yard) -> None:
-    """A cancelled wait changes nothing for the attempt."""
-    handle = await launcher.launch(yard.spec("while [ ! -e go ]; do sleep 0.02; done"))
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(handle.wait(), 0.05)
-    yard.file("go").touch()
-    assert (await handle.wait()).exit_code == 0
-    assert (await handle.wait()).exit_code == 0
-
-
-async def test_discard_removes_every_file_of_the_attempt(launcher: MinderLauncher, yard: Yard) -> None:
-    """Note, identity and order to stop go together, and discarding again harms nothing."""
-    spec = yard.spec("sleep 60", kill_grace_s=0.5)
-    handle = await launcher.launch(spec)
+async def test_what_ignores_term_is_killed_after_the_grace(stage: Stage) -> None:
+    """KILL comes after `kill_grace`, not before and not never."""
+    spec = stage.spec(stubborn=True, kill_grace_s=0.3)
+    handle = await stage.launcher.launch(spec)
+    await stage.up(spec)
     handle.terminate("kill")
+    await stage.pass_time(0.3)
+    result = await handle.wait()
+    assert (result.signal, result.stopped_by) == (9, "kill")
+
+
+async def test_kill_needs_no_grace(stage: Stage) -> None:
+    """At once, whatever the job thinks of it."""
+    handle = await stage.launcher.launch(stage.spec(stubborn=True, kill_grace_s=3600.0))
+    handle.kill()
+    result = await handle.wait()
+    assert result.stopped_by == "kill"
+    assert result.signal in (9, None)  # None: it was ordered before anything was started
+
+
+async def test_the_timeout_is_kept_without_being_asked(stage: Stage) -> None:
+    """The limit travels in the order."""
+    handle = await stage.launcher.launch(stage.spec(timeout_s=0.3))
+    await stage.pass_time(0.3)
+    result = await handle.wait()
+    assert (result.signal, result.stopped_by) == (15, "timeout")
+
+
+async def test_a_running_attempt_is_found_and_ends_as_it_ends(stage: Stage) -> None:
+    """`find` answers Running with a handle that tells the true end, and Finished afterwards."""
+    spec = stage.spec(exit_code=7)
+    first = await stage.launcher.launch(spec)
+    found = await stage.launcher.find(stage.yard.ref(spec, first.pid))
+    assert isinstance(found, Running)
+    await stage.end(spec)
+    assert (await found.handle.wait()).exit_code == (await first.wait()).exit_code == 7
+    after = await stage.launcher.find(stage.yard.ref(spec, first.pid))
+    assert isinstance(after, Finished)
+    assert after.result.exit_code == 7
+
+
+async def test_what_was_never_launched_is_lost(stage: Stage) -> None:
+    """Nothing was started and nothing can start: the one word a retry may rest on."""
+    assert await stage.launcher.find(stage.yard.ref(stage.spec())) == Lost("never started")
+
+
+async def test_a_cancelled_wait_changes_nothing(stage: Stage) -> None:
+    """Waiting again is allowed, before the end and after it."""
+    spec = stage.spec(exit_code=5)
+    handle = await stage.launcher.launch(spec)
+    waiting = asyncio.ensure_future(handle.wait())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await stage.end(spec)
+    assert (await handle.wait()).exit_code == 5
+    assert (await handle.wait()).exit_code == 5
+
+
+async def test_a_late_order_to_end_changes_nothing(stage: Stage) -> None:
+    """What has ended stays as it ended."""
+    spec = stage.spec(exit_code=2)
+    handle = await stage.launcher.launch(spec)
+    await stage.end(spec)
+    result = await handle.wait()
+    handle.terminate("kill")
+    handle.kill()
+    assert await handle.wait() == result
+
+
+async def test_a_discarded_attempt_is_forgotten(stage: Stage) -> None:
+    """Once the outcome is remembered elsewhere nothing is left here; discarding twice harms nothing."""
+    spec = stage.spec()
+    handle = await stage.launcher.launch(spec)
+    await stage.end(spec)
     await handle.wait()
-    await launcher.discard([yard.ref(spec)])
-    await launcher.discard([yard.ref(spec)])
-    assert list(yard.status.iterdir()) == []
+    await stage.launcher.discard([stage.yard.ref(spec)])
+    await stage.launcher.discard([stage.yard.ref(spec)])
+    assert isinstance(await stage.launcher.find(stage.yard.ref(spec)), Lost)
 
 
-async def test_sweep_removes_what_is_final_and_names_what_nobody_knows(launcher: MinderLauncher, yard: Yard) -> None:
-    """Final goes, open stays, unknown stays and is told."""
-    specs = {name: yard.spec("true") for name in ("final", "open", "unknown")}
-    for spec in specs.values():
-        await (await launcher.launch(spec)).wait()
-    known = {specs["final"].key: True, specs["open"].key: False}
-    assert await launcher.sweep(yard.status, known.get) == (specs["unknown"].status_path,)
-    left = {path.name.split(".")[4] for path in yard.status.iterdir()}
-    assert left == {specs["open"].key, specs["unknown"].key}
-
-
-async def test_a_closed_launcher_takes_no_orders(launcher: MinderLauncher, yard: Yard) -> None:
-    """Refused means refused: no file is made."""
-    await launcher.close()
-    with pytest.raises(LaunchError):
-        await launcher.launch(yard.spec("true"))
-    assert not yard.status.exists()
+async def test_many_at_once_keep_apart(stage: Stage) -> None:
+    """Each handle tells its own attempt's end."""
+    specs = [stage.spec(exit_code=code) for code in range(1, 9)]
+    handles = [await stage.launcher.launch(spec) for spec in specs]
+    for spec in specs:
+        await stage.end(spec)
+    assert [(await handle.wait()).exit_code for handle in handles] == list(range(1, 9))

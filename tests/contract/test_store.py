@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract.store_kit import DAY, NOON, STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 from pyscheduler.errors import NaiveTime, StoreError, StoreUnavailable
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.job import ConfigSource
 from pyscheduler.model.run import Cause, Outcome, RunState, Trigger
 from pyscheduler.store import Batch, LineQuery, Store
+from tests.contract.store_kit import DAY, NOON, STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 
 @pytest.fixture(params=STORES)
@@ -270,6 +270,57 @@ def test_ended_runs_since_a_day_come_newest_first_and_no_more_than_asked(store: 
     assert list(store.final_runs_since(days[3], 4)) == found[:4]
 
 
+def test_the_memory_window_holds_whole_days(store: Store) -> None:
+    """The newest dates that fit, each complete; the first complete date is said; open runs are not in it."""
+    days = [DAY - timedelta(days=back) for back in range(4)]
+    ended = [
+        a_run(seq=seq, day=day, state=RunState.SUCCEEDED, scheduled_at=NOON - timedelta(days=back, minutes=seq))
+        for back, day in enumerate(days)
+        for seq in range(1, 4)
+    ]
+    store.apply(Batch(runs=(*ended, a_run(seq=9))))
+    for limit, first in (
+        (100, days[3]),
+        (12, days[3]),
+        (11, days[2]),
+        (6, days[1]),
+        (5, days[0]),
+        (2, DAY + timedelta(days=1)),
+    ):
+        found, complete_from = store.memory_window(days[3], limit)
+        assert complete_from == first
+        assert {run.run_id for run in found} == {run.run_id for run in ended if run.run_date >= first}
+    assert store.memory_window(DAY + timedelta(days=1), 10) == ([], DAY + timedelta(days=1))
+
+
+def test_all_runs_of_some_days_with_the_highest_numbers(store: Store) -> None:
+    """Open and ended ones, oldest first within a day; a day without runs has no number."""
+    before = DAY - timedelta(days=1)
+    runs = [
+        a_run("a", 1, state=RunState.FAILED),
+        a_run("a", 12, trigger=Trigger.MANUAL, scheduled_at=NOON),
+        a_run("a", 2, day=before, state=RunState.SUCCEEDED, scheduled_at=NOON - timedelta(days=1)),
+        a_run("b", 3),
+    ]
+    store.apply(Batch(runs=tuple(runs)))
+    found, seqs = store.runs_of_days([("a", DAY), ("a", before), ("c", DAY)])
+    assert found == [runs[1], runs[0], runs[2]]
+    assert seqs == {("a", DAY): 12, ("a", before): 2}
+
+
+def test_all_attempts_of_some_runs(store: Store) -> None:
+    """First to last, of more runs than are asked for at once."""
+    runs = [a_run(seq=seq) for seq in range(1, 602)]
+    store.apply(
+        Batch(runs=tuple(runs), attempts=tuple(an_attempt(run, number) for run in runs for number in (10, 2, 1)))
+    )
+    found = store.attempts_of(run.run_id for run in runs)
+    assert len(found) == 601
+    assert [attempt.attempt for attempt in found[runs[600].run_id]] == [1, 2, 10]
+    assert len(store.latest_attempts(run.run_id for run in runs)) == 601
+    assert store.attempts_of(["none.2027-05-20.1"]) == {}
+
+
 def test_numbers_and_names_that_are_taken(store: Store) -> None:
     """The highest number of each (job, run date), and the jobs that have runs at all."""
     other_day = DAY - timedelta(days=3)
@@ -286,6 +337,7 @@ def test_numbers_and_names_that_are_taken(store: Store) -> None:
     assert store.max_seqs(other_day) == {("a", DAY): 10, ("b", other_day): 4}
     assert store.max_seqs(DAY) == {("a", DAY): 10}
     assert store.jobs_with_runs() == {"a", "b"}
+    assert store.first_dates(["a", "b", "c"]) == {"a": DAY, "b": other_day}
     assert store.has_runs("b")
     assert not store.has_runs("c")
 
@@ -345,6 +397,44 @@ def test_prunable_runs_are_the_oldest_that_have_ended(store: Store) -> None:
     found = store.final_runs_before(DAY, 3, keep={ended[3].run_id})
     assert [run.run_id for run in found] == [ended[age].run_id for age in (4, 2, 1)]
     assert [run.log_paths for run in found] == [("/l/out", "/l/err"), (), ()]
+
+
+def test_log_files_of_a_stretch_of_run_dates(store: Store) -> None:
+    """Of ended runs whose date is in it, each file once; a merged stderr is no second file."""
+    runs = [
+        a_run(seq=1, day=DAY - timedelta(days=age), scheduled_at=NOON - timedelta(days=age), state=RunState.FAILED)
+        for age in range(4)
+    ]
+    open_run = a_run("open", day=DAY - timedelta(days=1))
+    logs = [an_attempt(run, stdout_path=f"{run.run_date}.out", stderr_path=f"{run.run_date}.err") for run in runs]
+    merged = an_attempt(runs[1], 2, stdout_path="both", stderr_path="both")
+    store.apply(Batch(runs=(*runs, open_run), attempts=(*logs, merged, an_attempt(open_run, stdout_path="open.out"))))
+    found = list(store.log_paths_between(DAY - timedelta(days=2), DAY))
+    assert sorted(found) == ["2027-05-18.err", "2027-05-18.out", "2027-05-19.err", "2027-05-19.out", "both"]
+    found = list(store.log_paths_between(date.min, DAY - timedelta(days=2)))
+    assert sorted(found) == ["2027-05-17.err", "2027-05-17.out"]
+
+
+def test_keys_of_attempts_and_whether_their_files_may_go(store: Store) -> None:
+    """Only when both the attempt and its run have ended; an unknown run has no keys."""
+    ended, retried, running = (
+        a_run("ended", state=RunState.FAILED),
+        a_run("retried", state=RunState.RETRY_WAIT),
+        a_run("running", state=RunState.RUNNING),
+    )
+    store.apply(
+        Batch(
+            runs=(ended, retried, running),
+            attempts=(
+                an_attempt(ended, key="k1", outcome=Outcome.FAILED),
+                an_attempt(ended, 2, key="k2"),
+                an_attempt(retried, key="k3", outcome=Outcome.FAILED),
+                an_attempt(running, key="k4"),
+            ),
+        )
+    )
+    found = store.keys_of_runs([ended.run_id, retried.run_id, running.run_id, "x.2027-05-20.1"])
+    assert found == {"k1": True, "k2": False, "k3": False, "k4": False}
 
 
 # --------------------------------------------------------------------------- small reads

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.contract.store_kit import DAY, NOON, STORES, OpenAgain, a_line, a_run, opener
 
 from pyscheduler.errors import BadRequest
 from pyscheduler.model.run import LogbookLine, Run, RunState, Trigger
 from pyscheduler.store import Batch, LineQuery, Page, RunQuery, Store
+from tests.contract.store_kit import DAY, NOON, STORES, OpenAgain, a_line, a_run, opener
 
 JOBS = ("alpha", "alpha-2", "beta", "B_eta", "gamma")
 DAYS = tuple(DAY - timedelta(days=back) for back in range(4))

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.contract.store_kit import STORES, OpenAgain, a_line, a_run, opener
 
 from pyscheduler.errors import StoreError, StoreUnavailable
 from pyscheduler.model.run import RunState
 from pyscheduler.store import Batch, LineQuery, Store, StoreWriter
+from tests.contract.store_kit import STORES, OpenAgain, a_line, a_run, opener
 
 
 @pytest.fixture(params=STORES)
@@ -68,6 +68,19 @@ async def test_saves_posted_together_are_one_commit(store: Store) -> None:
     await asyncio.gather(*(writer.save(Batch(runs=(a_run(seq=seq),))) for seq in range(1, 51)))
     assert writer.commits == 1
     assert len(store.open_runs()) == 50
+    await writer.close()
+
+
+async def test_a_trip_sets_out_at_the_end_of_the_turn(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever saves in the same turn of the loop comes along, however long the turn takes."""
+    gate = Gate(store, monkeypatch)
+    writer = await started(store)
+    saving = writer.save(Batch(engine={"a": "1"}))
+    waited_for = saving.send(None)  # as far as the first turn goes; we have not let go of the loop
+    assert not gate.entered.wait(0.3)
+    gate.open()
+    await asyncio.wait_for(asyncio.shield(waited_for), 30)
+    saving.close()
     await writer.close()
 
 
@@ -208,6 +221,27 @@ async def test_closing_saves_what_is_pending_and_ends_the_thread(store: Store) -
         await writer.save(Batch(engine={"a": "1"}))
     assert not any(thread.name == "store-writer" for thread in threading.enumerate())
     assert threading.active_count() <= before + 1  # the loop's helper thread that joined ours
+
+
+def test_a_loop_that_was_closed_without_us_leaves_no_thread_behind(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that just ends has its last batch saved all the same, and the thread goes with the loop."""
+    gate = Gate(store, monkeypatch)
+
+    async def main() -> None:
+        writer = await started(store)
+        saving = asyncio.create_task(writer.save(Batch(runs=(a_run(),))))
+        await gate.reached()
+        saving.cancel()
+
+    asyncio.run(main())
+    gate.open()
+    for thread in threading.enumerate():
+        if thread.name == "store-writer":
+            thread.join(30)
+            assert not thread.is_alive()
+    assert len(store.open_runs()) == 1
 
 
 async def test_a_writer_is_started_once_and_before_it_saves(store: Store) -> None:

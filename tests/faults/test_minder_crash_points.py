@@ -14,12 +14,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.yard import Yard, until
 
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.ports import AttemptRef, AttemptResult, Finished, LaunchSpec, Lost, Running
 from pyscheduler.errors import LaunchError
 from pyscheduler.minder import crash
+from tests.yard import Yard, until
 
 ATTEMPTS = 3
 LAUNCHER = ("launch.created", "launch.sent", "launch.started")

@@ -11,13 +11,13 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.yard import Yard, alive, kill, minders, until
 
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.minding import link, starting
 from pyscheduler.engine.ports import Lost, Running
 from pyscheduler.errors import LaunchError
 from pyscheduler.minder import kernel
+from tests.yard import Yard, alive, kill, minders, until
 
 
 async def nursery_of(launcher: MinderLauncher, yard: Yard) -> int:

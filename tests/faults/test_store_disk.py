@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract.store_kit import STORES, OpenAgain, a_run, opener
 
 from pyscheduler.errors import StoreUnavailable
 from pyscheduler.store import Batch, Store
 from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.transaction import transact
+from tests.contract.store_kit import STORES, OpenAgain, a_run, opener
 
 IN_A_NAMESPACE = next(
     (

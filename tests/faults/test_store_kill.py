@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.contract.store_kit import DAY, STORES
 
 from pyscheduler.store import Store
 from pyscheduler.store.files import StoreFiles
+from tests.contract.store_kit import DAY, STORES
 
 CHILD = """
 import asyncio, itertools, sys

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.contract.store_kit import STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 from pyscheduler.model.run import RunState
 from pyscheduler.store import Batch, LineQuery, Store, driver
 from pyscheduler.store.files import StoreFiles
+from tests.contract.store_kit import STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 SECTOR = 512
 BATCHES = 40

@@ -287,8 +287,9 @@ async def test_a_stopped_nursery_owes_the_note(tmp_path: Path) -> None:
 async def test_two_minders_killed_at_once_keep_their_jobs_apart(tmp_path: Path) -> None:
     """Each ward reads its own job's code, named or not."""
     async with minders(tmp_path) as (launcher, yard):
-        specs = [yard.spec(f"while [ ! -e go ]; do sleep 0.02; done; exit {code}") for code in range(20, 26)]
-        handles = [await launcher.launch(spec) for spec in specs]
+        script = "touch up-{0}; while [ ! -e go ]; do sleep 0.02; done; exit {0}"
+        handles = [await launcher.launch(yard.spec(script.format(code))) for code in range(20, 26)]
+        await until(lambda: len(list(yard.home.glob("up-*"))) == 6)
         for handle in handles:
             kill(minder_of(handle), signal.SIGSTOP)
         yard.file("go").touch()

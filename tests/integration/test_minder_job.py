@@ -14,7 +14,7 @@ import pytest
 
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.ports import AttemptResult, LaunchSpec
-from tests.yard import Yard, minders
+from tests.yard import Yard, minders, until
 
 LIBRARYS_OWN = {32, 33}
 """Signals the C library keeps to itself: nobody can set them through it, so they stay as the host left them."""
@@ -71,6 +71,7 @@ async def test_a_job_is_killed_before_what_watches_over_it(tmp_path: Path) -> No
         spec = yard.spec("cat /proc/self/oom_score_adj; while [ ! -e go ]; do sleep 0.02; done")
         handle = await launcher.launch(spec)
         mine = int(Path("/proc/self/oom_score_adj").read_text())
+        await until(lambda: spec.stdout_path.exists() and yard.out(spec))
         minder = int(Path(f"/proc/{handle.pid}/oom_score_adj").read_text())
         yard.file("go").touch()
         await handle.wait()

@@ -199,7 +199,7 @@ def _is_open(fd: str) -> bool:
 def no_descriptors(nursery: int) -> Iterator[None]:
     """Leave the nursery without a free descriptor."""
     limits = resource.prlimit(nursery, resource.RLIMIT_NOFILE)
-    resource.prlimit(nursery, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{nursery}/fd")), limits[1]))
+    resource.prlimit(nursery, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{nursery}/fd")) + 8, limits[1]))
     yield
     resource.prlimit(nursery, resource.RLIMIT_NOFILE, limits)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from pyscheduler.store import Batch, LineQuery, RunQuery, Store, driver
 from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.readers import READERS, Snapshot
 from pyscheduler.store.statements import Statement
+from pyscheduler.store.transaction import TRIES, transact
 from tests.contract.store_kit import DAY, STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 BATCHES = 400
@@ -208,3 +211,55 @@ def test_closing_while_others_read_loses_nothing(open_again: OpenAgain) -> None:
         assert reading.result(30) == 99
     again: Store = open_again()
     assert len(again.open_runs()) == 99
+
+
+class Locked(sqlite3.Connection):
+    """A connection on which one statement meets a lock so many times."""
+
+    statement, times = "", 0
+
+    def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
+        if sql == self.statement and self.times:
+            self.times -= 1
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise error
+        return super().execute(sql, *args)
+
+
+@pytest.mark.parametrize("statement", ["BEGIN IMMEDIATE", "INSERT INTO t VALUES (1)", "COMMIT"])
+def test_a_locked_transaction_is_tried_again_as_a_whole(tmp_path: Path, statement: str) -> None:
+    """Wherever the lock is met, nothing of the first try is left, and the tries are counted."""
+    path = tmp_path / "t.db"
+
+    def insert(on: driver.Connection) -> None:
+        on.execute("INSERT INTO t VALUES (1)")
+
+    with closing(sqlite3.connect(path, factory=Locked, isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE t (x)")
+        connection.statement = statement
+        connection.times = TRIES - 1
+        transact(connection, insert, path)
+        connection.times = TRIES
+        with pytest.raises(StoreUnavailable, match="locked") as refused:
+            transact(connection, insert, path)
+        assert not refused.value.outcome_unknown
+        assert not connection.in_transaction
+        assert connection.execute("SELECT count(*) FROM t").fetchone() == (1,)
+
+
+def test_a_transaction_that_reads_first_may_still_write(open_again: OpenAgain) -> None:
+    """FC-054: the write lock is taken at the start, so nobody can commit between our reading and our writing."""
+    store = open_again()
+    database = StoreFiles(open_again.state_dir).database
+
+    def read_then_write(connection: driver.Connection) -> None:
+        assert connection.execute("SELECT count(*) FROM engine").fetchone() == (0,)
+        with closing(driver.open_writer(database, sync=False)) as other:
+            other.execute("PRAGMA busy_timeout=0")
+            with pytest.raises(driver.sqlite().OperationalError, match="locked"):
+                other.execute("INSERT INTO engine VALUES ('theirs', '1')")
+        connection.execute("INSERT INTO engine VALUES ('ours', '1')")
+
+    store._transact(read_then_write)
+    assert store.engine_values() == {"ours": "1"}

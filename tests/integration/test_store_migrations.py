@@ -42,7 +42,7 @@ def content() -> Batch:
     run, ended = a_run(reason="held by ada"), a_run("other", 2, state=RunState.FAILED, attempt=1, reason="exit 1")
     return Batch(
         runs=(run, ended),
-        attempts=(an_attempt(ended, took_s=2.5, pid=4711, note="leftovers: 12"),),
+        attempts=(an_attempt(ended, key="k1", took_s=2.5, pid=4711, note="leftovers: 12"),),
         lines=(a_line(run, detail={"trigger": "schedule"}), a_line(action="reload", actor="ada")),
         engine={"last_tick": "2027-05-20T12:00:00Z"},
         configs=(

@@ -224,7 +224,10 @@ def test_a_folder_that_cannot_be_used_is_out_of_reach(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("victim", ["database", "log", "index"])
 @pytest.mark.parametrize("how", ["removed", "renamed", "replaced"])
 def test_files_that_vanish_while_in_use_are_noticed(open_again: OpenAgain, victim: str, how: str) -> None:
-    """FC-056 c, h: the save that meets it fails, unknown whether it is kept, and nothing is saved after it."""
+    """FC-056 c, h: the save that meets it fails, unknown whether it is kept, and nothing is saved after it.
+
+    Putting the file back is for the next opening to judge.
+    """
     store = open_again()
     store.apply(Batch(engine={"a": "1"}))
     path: Path = getattr(StoreFiles(open_again.state_dir), victim)
@@ -237,6 +240,8 @@ def test_files_that_vanish_while_in_use_are_noticed(open_again: OpenAgain, victi
     with pytest.raises(StoreDamaged, match="moved, removed or replaced") as noticed:
         store.apply(Batch(engine={"a": "2"}))
     assert noticed.value.outcome_unknown
+    if how == "renamed":
+        aside.rename(path)
     with pytest.raises(StoreDamaged):
         store.apply(Batch(engine={"a": "3"}))
 

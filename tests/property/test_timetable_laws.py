@@ -6,7 +6,7 @@ import pickle
 import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import islice
+from itertools import groupby, islice
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
@@ -263,7 +263,7 @@ def _covers(window: Window, wall: datetime) -> bool:
 # --------------------------------------------------------------------------- against the library itself
 
 
-OURS_ALONE = re.compile(r"w|l-|[a-z]{3}l|\b(\d+)-\1/", re.IGNORECASE)
+OURS_ALONE = re.compile(r"\dw|l-|[a-z]{3}l|\b(\d+)-\1/", re.IGNORECASE)
 """Words that cronsim does not read, or reads another way (`5-5/2`)."""
 
 
@@ -271,7 +271,7 @@ OURS_ALONE = re.compile(r"w|l-|[a-z]{3}l|\b(\d+)-\1/", re.IGNORECASE)
 @settings(max_examples=80)
 def test_where_the_library_knows_the_words_it_agrees(expression: Expression, name: str, since: datetime) -> None:
     """Five fields, changes of an hour, Debian's star: cronsim's own walk from firing to firing is another witness."""
-    assume(OURS_ALONE.search(expression.text.replace("wed", "3")) is None)
+    assume(OURS_ALONE.search(expression.text) is None)
     ours = compile_schedule(CronSpec(text=expression.text), name, star="leading")
     found = [it.scheduled_at for it in islice(ours.between(since, datetime.max.replace(tzinfo=UTC)), 15)]
     try:
@@ -279,9 +279,9 @@ def test_where_the_library_knows_the_words_it_agrees(expression: Expression, nam
     except CronSimError:  # a day that no named month has
         assert found == []
         return
-    # The library yields a gap's end once for each time in the gap, and the hour before `since` in a fold.
-    theirs = dict.fromkeys(it.astimezone(UTC) for it in islice(walk, 40))
-    assert found == [it for it in theirs if it > since][:15]
+    # The library yields a gap's end once for each time in the gap, and in a fold the hour before `since` again.
+    later = (it.astimezone(UTC) for it in islice(walk, 200))
+    assert found == list(islice((at for at, _ in groupby(later) if at > since), 15))
 
 
 # --------------------------------------------------------------------------- calendars

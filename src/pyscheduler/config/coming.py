@@ -35,7 +35,7 @@ class Dates:
     """A job's run dates as bits; `by_hand` where runs are made by a hand or a boot, so that no date can be excluded."""
 
     bits: int
-    by_hand: bool = False
+    by_hand: bool
 
 
 _ANY: Final = Dates(0, by_hand=True)

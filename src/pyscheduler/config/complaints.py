@@ -74,7 +74,8 @@ class Complaints:
         ordered = sorted(self._found, key=lambda found: found[:3])
         problems = [_redacted(found[3], redact) for found in ordered]
         if self.errors >= MAX_PROBLEMS:
-            problems.append(Problem("", 0, 0, f"{self.errors} errors or more: the rest was not looked at"))
+            what = f"{self.errors} errors or more: the rest was not looked at"
+            problems.append(Problem(problems[-1].file, 0, 0, what))
         return problems
 
 

@@ -1,7 +1,8 @@
 """What a changed configuration changes: its definitions, and the firings, run dates and waits that follow from them.
 
-`config_diff` compares what is written, `firing_diff` what will happen in a window. Neither touches anything; texts are
-compared as typed, so that no value of the environment can show. DESIGN 11 (`pysched diff OLD NEW --days 90`).
+`config_diff` compares what is written, `firing_diff` what will happen in a window. Neither touches anything; templates
+are compared as typed, and a setting is shown with its `${NAME}` put back, so that no value of the environment can show.
+DESIGN 11 (`pysched diff OLD NEW --days 90`).
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from pyscheduler.config.result import Config
+from pyscheduler.config.templates import redact
 from pyscheduler.model.job import Dependency, Job
 from pyscheduler.timetable.forecast import forecast
 from pyscheduler.timetable.zone import zone
@@ -26,8 +29,8 @@ MAX_LINES: Final = 10_000
 class ConfigDiff:
     """What differs between two configurations. `changed` names the fields of each job that differ, in order.
 
-    `settings` and `pools` hold old and new value, None where a pool is missing. `calendars` names those that were
-    added, removed or have other days. False where nothing differs.
+    `settings` and `pools` hold old and new value as people may see them, None where a pool is missing. `calendars`
+    names those that were added, removed or have other days. False where nothing differs.
     """
 
     added: tuple[str, ...] = ()
@@ -70,7 +73,15 @@ def _changed_settings(old: Config, new: Config) -> dict[str, tuple[object, objec
     pairs: Iterator[tuple[str, Any, Any]] = (
         (each.name, getattr(old.settings, each.name), getattr(new.settings, each.name)) for each in fields(old.settings)
     )
-    return {name: (before, after) for name, before, after in pairs if before != after}
+    return {name: (_safe(before, old), _safe(after, new)) for name, before, after in pairs if before != after}
+
+
+def _safe(value: object, config: Config) -> object:
+    """Return a setting as people may see it: an address may hold a token of the environment."""
+    if not isinstance(value, (str, Path)):
+        return value
+    shown = redact(str(value), config.variables)
+    return value if shown == str(value) else shown
 
 
 # --------------------------------------------------------------------------- what will happen

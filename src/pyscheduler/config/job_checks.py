@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from pyscheduler.config.complaints import Spot
+from pyscheduler.config.templates import variables_in
 from pyscheduler.config.values import format_duration
 from pyscheduler.model.job import BusinessDaySpec, Job, JobKind, Overlap
 
@@ -18,6 +22,7 @@ def check_job(job: Job, spot: Spot, *, sound_schedule: bool) -> None:
     _check_runtimes(job, spot)
     _check_retries(job, spot)
     _check_agent(job, spot)
+    _check_argv(job, spot)
     if job.overlap is Overlap.ALLOW and job.pools:
         spot.warning(("overlap",), "allow with pools: runs of the job itself may take all slots of a pool", at_key=True)
 
@@ -76,6 +81,22 @@ def _check_retries(job: Job, spot: Spot) -> None:
     both = sorted(code for code in job.success_codes if code in policy.on)
     if both:
         spot.warning(("success_codes",), f"exit code {both[0]} is a success, so retries.on never sees it", at_key=True)
+
+
+_SECRET: Final = re.compile(
+    r"(^|_)(pass|passwd|pwd)(_|$)|password|passphrase|secret|token|api_?key|private_?key|credential", re.IGNORECASE
+)
+"""Names that say that their value is nobody's business."""
+
+
+def _check_argv(job: Job, spot: Spot) -> None:
+    """Warn of a secret in a command line: every user of the machine can read it in ps (P8, field case FC-082)."""
+    parts = job.command if isinstance(job.command, tuple) else (job.command,)
+    for number, part in enumerate(parts):
+        for name in sorted(filter(_SECRET.search, variables_in(part))):
+            loc = ("command", number) if isinstance(job.command, tuple) else ("command",)
+            what = f"${{{name}}} would stand in the command line, where every user can read it"
+            spot.warning(loc, what, f'hand it on by env: {{{name}: "${{{name}}}"}} and write ${name}')
 
 
 def _check_agent(job: Job, spot: Spot) -> None:

@@ -6,8 +6,8 @@ What one job says must fit together: that is decided here and in `job_checks.py`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pyscheduler.config.complaints import Spot
@@ -32,6 +32,11 @@ class Ground:
     settings: Settings
     defaults: Mapping[str, Any]
     inactive: Inactive
+    _known: dict[Any, Any] = field(default_factory=dict)
+
+    def shared(self, value: Any) -> Any:
+        """Return an equal value that another job has already: most of ten thousand jobs retry alike."""
+        return self._known.setdefault((type(value), value), value) if isinstance(value, Hashable) else value
 
 
 @dataclass(slots=True)
@@ -55,25 +60,31 @@ def build_job(name: str, keys: JobKeys, spot: Spot, source: SourceRef, ground: G
     kind = own.get("type", JobKind.COMMAND)
     _check_kind(kind, own, spot)
     merged = _merge(own, ground.defaults, WATCHER_ONLY if kind is JobKind.COMMAND else COMMAND_ONLY)
-    values: dict[str, Any] = {
-        "timezone": ground.settings.timezone,
-        "kill_grace_s": ground.settings.kill_grace_s,
-        "leftovers": ground.settings.leftovers,
-    }
-    for key, value in merged.items():
-        field, convert = _FIELDS.get(key, (key, None))
-        if field is not None:
-            values[field] = value if convert is None else convert(value)
+    values = _fields(merged, ground)
     sound = spot.complaints.errors
     numbered, values["manual"] = schedule_specs(merged.get("schedule", []), spot)
     sound_schedule = spot.complaints.errors == sound
-    values["schedules"] = tuple(spec for _, spec in numbered)
+    values["schedules"] = ground.shared(tuple(spec for _, spec in numbered))
     values["inactive"] = ground.inactive.reason(kind, merged, spot)
     job = Job(name=name, source=source, **values)
     check_job(job, spot, sound_schedule=sound_schedule)
     if spot.complaints.errors > before:
         return None
     return Draft(job, spot, tuple(number for number, _ in numbered), "calendar" in merged)
+
+
+def _fields(merged: Mapping[str, Any], ground: Ground) -> dict[str, Any]:
+    """Return the job's fields but for its schedules, each as the model has it."""
+    values: dict[str, Any] = {
+        "timezone": ground.settings.timezone,
+        "kill_grace_s": ground.settings.kill_grace_s,
+        "leftovers": ground.settings.leftovers,
+    }
+    for key, value in merged.items():
+        name, convert = _FIELDS.get(key, (key, None))
+        if name is not None:
+            values[name] = value if convert is None else ground.shared(convert(value))
+    return values
 
 
 def _check_kind(kind: JobKind, own: Mapping[str, Any], spot: Spot) -> None:

@@ -6,6 +6,7 @@ fault hides no other. An included file may hold only `INCLUDED` sections.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Final
 
 from pydantic.json_schema import GenerateJsonSchema
@@ -120,12 +121,21 @@ def json_schema() -> dict[str, Any]:
     return {"$schema": dialect, "title": "PyScheduler configuration", **schema}
 
 
-def _tidy(schema: Any) -> None:
-    """Drop the titles made from names, and let a map of names hold nothing but names."""
-    for part in schema if isinstance(schema, list) else schema.values() if isinstance(schema, dict) else ():
-        _tidy(part)
-    if isinstance(schema, dict):
+def _tidy(schema: Any, name: str = "") -> None:
+    """Give titles that people can read, and let a map of names hold nothing but names."""
+    if isinstance(schema, list):
+        for part in schema:
+            _tidy(part)
+    elif isinstance(schema, dict):
+        for key, part in schema.items():
+            _tidy(part, key)
         if isinstance(schema.get("title"), str):
-            del schema["title"]
+            schema["title"] = _title(name or schema["title"])
         if "patternProperties" in schema:
             schema.setdefault("additionalProperties", False)
+
+
+def _title(name: str) -> str:
+    """Return `EmailNotifier` as `Email notifier`, `JobKeys` as `Job`, and a key as it is."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Keys"))
+    return words[:1] + words[1:].lower()

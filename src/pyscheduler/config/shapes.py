@@ -62,15 +62,13 @@ def _said(kind: str, ctx: dict[str, Any], message: str) -> tuple[str, str]:
 
 def known_keys(model: type[BaseModel], loc: Loc) -> list[str]:
     """Return the keys that the mapping at `loc` below `model` may have."""
-    here: type[BaseModel] | None = model
+    here = model
     for part in loc:
-        if here is None:
-            return []
         for name, info in here.model_fields.items():
             if part == (info.alias or name):
-                here = _model_in(info.annotation)
+                here = _model_in(info.annotation) or here
                 break
-    return [] if here is None else [info.alias or name for name, info in here.model_fields.items()]
+    return [info.alias or name for name, info in here.model_fields.items()]
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

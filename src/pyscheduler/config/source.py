@@ -1,4 +1,4 @@
-"""The only file access of configurations: reads the main file and all it includes. Spec: jobs.md 1.1.
+"""The only reader of configuration files: the main file and all it includes. Spec: jobs.md 1.1.
 
 A file is read once, in one piece, and only if it is a regular file of bearable size that nobody was writing meanwhile.
 Order is depth first: a file, then what it includes. A file reached twice is read once, so including in a circle is
@@ -199,6 +199,7 @@ def _read_once(path: str, limit: int) -> bytes | None:
     return None if changed else data
 
 
+_PIECE: Final = 1 << 16
 _CONTROLS: Final = bytes(range(32)).translate(None, b"\t\n\r") + b"\x7f"
 
 
@@ -211,32 +212,21 @@ def check_text(data: bytes) -> None:
         what = f"cannot be read: a byte {data[first]:#04x} has no place in a text file"
         raise TreeError(*_place_of(data, first), what, "is this a binary file?" if data[first] == 0 else "")
     decoder = codecs.getincrementaldecoder("utf-8")()
-    at = 0
-    try:
-        for at in range(0, len(data), 1 << 16):
-            decoder.decode(data[at : at + (1 << 16)], final=at + (1 << 16) >= len(data))
-    except UnicodeDecodeError as error:
-        # The decoder's own offset counts from bytes it had kept back; look again from a little before.
-        bad = _undecodable(data, max(0, at - 4), error)
-        raise TreeError(
-            *_place_of(data, bad), f"cannot be read: byte {data[bad]:#04x} is not UTF-8", "save it as UTF-8"
-        ) from None
+    for at in range(0, len(data), _PIECE):
+        piece = data[at : at + _PIECE]
+        try:
+            decoder.decode(piece, final=at + _PIECE >= len(data))
+        except UnicodeDecodeError as error:
+            # What the decoder kept back of the piece before stands at the head of what it complains about.
+            bad = at + error.start - (len(error.object) - len(piece))
+            what = f"cannot be read: byte {data[bad]:#04x} is not UTF-8"
+            raise TreeError(*_place_of(data, bad), what, "save it as UTF-8") from None
 
 
 def _first_control(data: bytes) -> int | None:
     if len(data.translate(None, _CONTROLS)) == len(data):
         return None
     return next((at for at, byte in enumerate(data) if byte in _CONTROLS), None)
-
-
-def _undecodable(data: bytes, start: int, error: UnicodeDecodeError) -> int:
-    while start > 0 and data[start] & 0xC0 == 0x80:
-        start -= 1
-    try:
-        data[start : start + (1 << 17)].decode("utf-8")
-    except UnicodeDecodeError as again:
-        return start + again.start
-    return min(start + error.start, len(data) - 1)
 
 
 def _place_of(data: bytes, at: int) -> tuple[int, int]:

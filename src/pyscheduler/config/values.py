@@ -40,7 +40,7 @@ MAX_SIZE: Final = (1 << 63) - 1
 
 
 def parse_duration(text: str) -> int:
-    """Return the seconds of `[Nd][Nh][Nm][Ns]`: at least one, units from large to small, whole numbers, above zero."""
+    """Return the seconds of a text such as `1d2h3m4s`: one part or more, from large to small, above zero in all."""
     match = _DURATION.fullmatch(text)
     if match is None or not text:
         raise BadValue("is no duration", _duration_mend(text))

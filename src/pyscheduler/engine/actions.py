@@ -48,7 +48,11 @@ class Actions(ABC):
 
     @abstractmethod
     async def load_days(self, days: Iterable[Day]) -> None:
-        """Bring the runs of these days into memory."""
+        """Bring the runs of these days, and of all days they are decided by or decide, into memory."""
+
+    @abstractmethod
+    async def load_exactly(self, days: Iterable[Day]) -> None:
+        """Bring the runs of just these days into memory."""
 
     # ----------------------------------------------------------------- new runs
 
@@ -163,9 +167,9 @@ class Actions(ABC):
         the reopened runs, the asked-for one first.
         """
         run = await self._run(run_id)
-        if downstream:
-            await self.load_days(self.desk.days_downstream(run.job, run.run_date))
-            run = await self._run(run_id)
+        day = (run.job, run.run_date)
+        await self.load_days(self.desk.days_downstream(*day) if downstream else [day])
+        run = await self._run(run_id)
         self._must_be(run, FINAL_STATES, "rerun")
         self._enabled(run.job)
         chosen = [run, *(self._downstream(run) if downstream else ())]

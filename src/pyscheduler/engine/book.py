@@ -19,7 +19,7 @@ from pyscheduler.engine.compact import pack, unpack
 from pyscheduler.model.ids import make_run_id
 from pyscheduler.model.run import ACTIVE_STATES, Run, RunState, Trigger
 from pyscheduler.rules.dependencies import standing
-from pyscheduler.rules.overlap import turn_key
+from pyscheduler.rules.overlap import turn_key, waits_for_overlap
 
 SLOT_TRIGGERS = frozenset({Trigger.SCHEDULE, Trigger.CATCH_UP, Trigger.BACKFILL})
 """What is unique by (job, scheduled_at). Spec: jobs.md 3.5."""
@@ -52,6 +52,7 @@ class RunBook:
         self._loaded: set[Day] = set()
         self._open: dict[str, dict[str, None]] = {}
         self._active: dict[str, dict[str, None]] = {}
+        self._queueing: dict[str, dict[str, None]] = {}
         self._waiting: dict[Day, dict[str, None]] = {}
         self._waits: dict[str, tuple[Day, ...]] = {}
         self._newest_slot: dict[str, datetime] = {}
@@ -122,6 +123,10 @@ class RunBook:
     def open_for(self, job: str) -> list[Run]:
         """Return the open runs of the job, by (scheduled_at, seq)."""
         return self._runs(self._open.get(job, ()))
+
+    def overlap_waiters(self, job: str) -> list[Run]:
+        """Return the runs of the job that another run of it holds back, in turn order."""
+        return sorted((self._live[run_id] for run_id in self._queueing.get(job, ())), key=turn_key)
 
     def open_runs(self) -> list[Run]:
         """Return all open runs, by (scheduled_at, seq)."""
@@ -268,6 +273,7 @@ class RunBook:
     def _index_state(self, run: Run) -> None:
         _mark(self._open, run.job, run.run_id, on=not run.is_final)
         _mark(self._active, run.job, run.run_id, on=run.state in ACTIVE_STATES)
+        _mark(self._queueing, run.job, run.run_id, on=waits_for_overlap(run))
 
     def _index_wait(self, run: Run) -> None:
         """Keep a run under the days of its upstreams until it is running or final."""
@@ -291,6 +297,7 @@ class RunBook:
         del self._live[run.run_id]
         _mark(self._open, run.job, run.run_id, on=False)
         _mark(self._active, run.job, run.run_id, on=False)
+        _mark(self._queueing, run.job, run.run_id, on=False)
         for key in self._waits.pop(run.run_id, ()):
             _mark(self._waiting, key, run.run_id, on=False)
         day = self._days[(run.job, run.run_date)]

@@ -119,6 +119,8 @@ class Controls(Actions):
         before = self.desk.version
         old_jobs = self.desk.config.jobs
         entries = await self._entries(config)
+        edges = [self.desk.days_deciding(run.job, run.run_date, config) for run in self.desk.book.open_runs()]
+        await self.load_exactly(day for days in edges for day in days)
         async with self.firings.turn:
             now = await self._ring_what_is_due()
             self.check_usable()
@@ -156,6 +158,7 @@ class Controls(Actions):
         self.orders = Orders(config, desk.version, self.environ, self.boot_id)
         desk.admission.set_limits(config.settings.max_running, config.pools)
         desk.book.reindex_waits()
+        desk.window_start(now)
         heapq.heapify(entries)
         self.firings.replace(entries, now)
         desk.tray.configs.append(

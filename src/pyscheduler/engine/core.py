@@ -26,14 +26,15 @@ from pyscheduler.engine.desk import Desk
 from pyscheduler.engine.firings import Firings
 from pyscheduler.engine.listeners import Listeners
 from pyscheduler.engine.machine import boot_id
-from pyscheduler.engine.orders import Orders, ref_of
-from pyscheduler.engine.ports import AttemptHandle, AttemptRef, Cancel, Clock, Launcher, LaunchSpec
+from pyscheduler.engine.orders import Orders
+from pyscheduler.engine.perform import Performer
+from pyscheduler.engine.ports import AttemptHandle, Clock, Launcher
 from pyscheduler.engine.prune import Pruner
+from pyscheduler.engine.recall import Recall
 from pyscheduler.engine.reopen import reopen, work_off
 from pyscheduler.engine.tray import Load
 from pyscheduler.engine.trips import Trips
 from pyscheduler.errors import EngineFailedError, StoreError, Unavailable
-from pyscheduler.model.effect import Discard, Effect, Launch, Terminate, WakeAt
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import Attempt, Run, RunState
 from pyscheduler.rules.admission import Admission, ReadyQueue
@@ -78,18 +79,18 @@ class Engine(Controls):
         self.boot_id = boot_id()
         self.orders = Orders(config, 1, self.environ, self.boot_id)
         self.attempts = Attempts(launcher, clock, self._attempt_ended, self._attempt_changed)
+        self.performer = Performer(self.desk, clock, launcher, self.attempts, spawn=self._task, on_wake=self._rung)
+        self.recall = Recall(self.desk, store)
         self.trips = Trips(self.writer, self._arrived, self.fail_stop)
         self.firings = Firings(
             self.desk,
             clock,
-            load_days=self.load_days,
-            instants_with_runs=self.instants_with_runs,
+            load_days=self.recall.load_days,
+            instants_with_runs=self.recall.instants_with_runs,
             proceed=self.proceed,
             tick_s=tick_s,
         )
         self.pruner = Pruner(self)
-        self._specs: dict[tuple[str, int], LaunchSpec] = {}
-        self._timers: dict[str, Cancel] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._busy = 0
         self._failed = asyncio.Event()
@@ -168,8 +169,7 @@ class Engine(Controls):
             return
         self.closing = True
         await self._cancel_tasks()
-        for timer in self._timers.values():
-            timer.cancel()
+        self.performer.stop()
         await self.attempts.settle_launches(LAUNCH_PATIENCE_S)
         if kill_running:
             await self.attempts.kill_all(KILL_PATIENCE_S)
@@ -202,10 +202,7 @@ class Engine(Controls):
         self.error = error
         traceback = None if isinstance(error, StoreError) else error  # a full disk is no bug: one line says it all
         log.critical("the engine has failed stop: %s", error, exc_info=traceback)
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
-        self._specs.clear()
+        self.performer.stop()
         self.trips.fail(error)
         self.desk.tray.take()
         self.desk.book.restore()
@@ -260,7 +257,7 @@ class Engine(Controls):
         granted = self.desk.grant(self.orders, new_key, random.random, STARTS_A_TURN)
         for order in granted:
             if order.spec is not None:
-                self._specs[(order.spec.run_id, order.spec.attempt)] = order.spec
+                self.performer.keep(order.spec)
         if granted and not self._granting:
             self._granting = True
             asyncio.get_running_loop().call_soon(self._grant_more)
@@ -281,52 +278,15 @@ class Engine(Controls):
         for run in load.runs:
             self.listeners.runs.tell(run)
         for effect in load.effects:
-            self._perform(effect)
-
-    def _perform(self, effect: Effect) -> None:
-        match effect:
-            case Launch(run_id, attempt):
-                spec = self._specs.pop((run_id, attempt), None)
-                if spec is not None:
-                    self.attempts.launch(spec)
-            case Terminate(run_id, attempt, by, who):
-                self.attempts.terminate(run_id, attempt, by, who)
-            case WakeAt(run_id, when):
-                self.wake_at(run_id, when)
-            case Discard(run_id):
-                self._discard(run_id)
-
-    def wake_at(self, run_id: str, when: datetime | None) -> None:
-        """Look at a run again after the time that `when` is away now, by the monotonic clock; None: not any more."""
-        timer = self._timers.pop(run_id, None)
-        if timer is not None:
-            timer.cancel()
-        if when is not None and self.error is None and not self.closing:
-            rest = (when - self.clock.now()).total_seconds()
-            self._timers[run_id] = self.clock.call_after(rest, lambda: self._rung(run_id))
+            self.performer.perform(effect)
 
     def _rung(self, run_id: str) -> None:
-        self._timers.pop(run_id, None)
-        if self.error is None and not self.closing:
-            self._task(lambda: self._wake(run_id), f"wake {run_id}")
+        self._task(lambda: self._wake(run_id), f"wake {run_id}")
 
     async def _wake(self, run_id: str) -> None:
         await self._opened.wait()
         self.desk.wake(run_id)
         await self.proceed()
-
-    def _discard(self, run_id: str) -> None:
-        run = self.desk.book.get(run_id)
-        if run is None or not run.is_final:
-            return
-        job = self.desk.config.jobs.get(run.job)
-        refs = [ref_of(attempt, job) for attempt in self.desk.attempts.pop(run_id, []) if attempt.status_path]
-        if refs:
-            self._task(lambda: self._discard_files(refs), f"discard {run_id}")
-
-    async def _discard_files(self, refs: list[AttemptRef]) -> None:
-        await self.launcher.discard(refs)
-        self.desk.live_keys.difference_update(ref.key for ref in refs)
 
     # ----------------------------------------------------------------- attempts
 
@@ -356,35 +316,15 @@ class Engine(Controls):
         if self.error is None and not self.closing:
             self.trips.carry(self.desk.tray)
 
-    # ----------------------------------------------------------------- the store, for what is not in memory
+    # ----------------------------------------------------------------- memory
 
     async def load_days(self, days: Iterable[Day]) -> None:
         """Bring the runs of these days, and of all days they are decided by or decide, into memory."""
-        missing = self._incomplete(days)
-        if not missing:
-            return
-        runs, seqs = await asyncio.to_thread(self.store.runs_of_days, missing)
-        self.book.load(runs)
-        for (job, run_date), seq in seqs.items():
-            self.book.raise_seq(job, run_date, seq)
-        for day in missing:
-            self.book.mark_complete(*day)
+        await self.recall.load_days(days)
 
-    def _incomplete(self, days: Iterable[Day]) -> list[Day]:
-        """Return the days among these and their neighbours that are not in memory."""
-        found: dict[Day, None] = {}
-        to_see = [day for day in days if not self.book.is_complete(*day)]
-        while to_see:
-            name, run_date = to_see.pop()
-            if (name, run_date) in found or self.book.is_complete(name, run_date):
-                continue
-            found[(name, run_date)] = None
-            to_see.extend(self.desk.neighbours(name, run_date))
-        return list(found)
-
-    async def instants_with_runs(self, job: str, since: datetime, until: datetime) -> set[datetime]:
-        """Return the instants in (since, until] that have a run of the job's schedule, from the store."""
-        return await asyncio.to_thread(self.store.firings_with_runs, job, since, until)
+    async def load_exactly(self, days: Iterable[Day]) -> None:
+        """Bring the runs of just these days into memory."""
+        await self.recall.load_exactly(days)
 
     def memory_start(self) -> date:
         """Return the oldest run date that is fully in memory."""

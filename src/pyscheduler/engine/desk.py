@@ -12,12 +12,10 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import Final
 
 from pyscheduler.config import Config
-from pyscheduler.engine.book import Day, RunBook
 from pyscheduler.engine.orders import Order, Orders
-from pyscheduler.engine.pauses import Pauses
+from pyscheduler.engine.surroundings import Surroundings
 from pyscheduler.engine.tray import Tray
 from pyscheduler.model import event as ev
 from pyscheduler.model.ids import make_run_id
@@ -25,19 +23,14 @@ from pyscheduler.model.job import Job
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import ACTIVE_STATES, UNDECIDED_STATES, Attempt, LogbookLine, Run, RunState, Trigger
 from pyscheduler.rules.admission import Admission, ReadyQueue
-from pyscheduler.rules.dependencies import Upstream, reopened_by_rerun
-from pyscheduler.rules.evaluate import Facts, evaluate
+from pyscheduler.rules.dependencies import reopened_by_rerun
+from pyscheduler.rules.evaluate import evaluate
 from pyscheduler.rules.lifecycle import Decision, ImpossibleTransition, decide
-from pyscheduler.rules.memory import memory_start, reach_days
-from pyscheduler.rules.overlap import may_be_superseded, meet_overlap_again, turn_key, waits_for_overlap
+from pyscheduler.rules.overlap import meet_overlap_again, waits_for_overlap
 from pyscheduler.rules.retry import after_attempt, ended
-from pyscheduler.timetable.zone import zone
-
-MOST_DAYS: Final = 100_000
-"""The most days one action follows downstream: a job that waits for its own yesterday has no last one."""
 
 
-class Desk:
+class Desk(Surroundings):
     """The working memory of an engine."""
 
     def __init__(
@@ -47,18 +40,12 @@ class Desk:
         now: Callable[[], datetime],
         on_impossible: Callable[[ImpossibleTransition], None],
     ) -> None:
-        self.config, self.version = config, version
-        self.now, self.on_impossible = now, on_impossible
-        self.book = RunBook()
-        self.book.upstream_days = self.upstream_days
+        super().__init__(config, version, now)
+        self.on_impossible = on_impossible
         self.tray = Tray()
         self.ready = ReadyQueue()
         self.admission = Admission(config.settings.max_running, config.pools)
-        self.pauses = Pauses()
         self.attempts: dict[str, list[Attempt]] = {}
-        self.first_dates: dict[str, date] = {}
-        self.rung: set[str] = set()
-        """Runs whose timer has rung: their wait is over by the monotonic clock, whatever the wall clock says."""
         self.live_keys: set[str] = set()
         """Keys of attempts whose files may still be written."""
         self._changed: deque[Run] = deque()
@@ -117,20 +104,15 @@ class Desk:
         else:
             self.ready.remove(run.run_id)
 
-    def is_gated(self, run: Run) -> bool:
-        """Whether a queued run must not start yet: its jitter is not over, or its job is paused. Force opens both."""
-        if run.forced:
-            return False
-        if self.pauses.covers(run.job) is not None:
-            return True
-        return run.not_before is not None and run.run_id not in self.rung and run.not_before > self.now()
-
     # ----------------------------------------------------------------- what follows
 
     def work_off(self, at_most: int = 200) -> bool:
         """Look at those whom the latest changes concern; True where more are left after `at_most` looks."""
         looks = 0
         while looks < at_most:
+            if self._freed:
+                looks += self._let_next_go(self._freed.popleft())
+                continue
             concerned = self._next_concerned()
             if concerned is None:
                 return False
@@ -145,10 +127,17 @@ class Desk:
         if self._changed:
             run = self._changed.popleft()
             return self.book.waiting_on(run.job, run.run_date)
-        if self._freed:
-            waiters = [run for run in self.book.open_for(self._freed.popleft()) if waits_for_overlap(run)]
-            return sorted(waiters, key=turn_key)
         return None
+
+    def _let_next_go(self, job: str) -> int:
+        """A run of the job is no longer active: look at those it held back until the job is busy again."""
+        looks = 1
+        for waiter in self.book.overlap_waiters(job):
+            if self.book.is_busy(job, waiter.run_id):
+                break
+            self.look(waiter)
+            looks += 1
+        return looks
 
     def _reopen_dependants(self, upstream: Run) -> list[Run]:
         """Open what only this upstream's word had skipped or put in line (DESIGN 8 rows 5 and 17)."""
@@ -183,97 +172,6 @@ class Desk:
         event = evaluate(waiter, job, self.facts(waiter, job))
         if isinstance(event, ev.Superseded):
             self.apply(waiter, event)
-
-    # ----------------------------------------------------------------- facts
-
-    def facts(self, run: Run, job: Job, *, waived: bool = False) -> Facts:
-        """Gather what surrounds a run."""
-        busy = self.book.is_busy(run.job, run.run_id)
-        waiters = self.overlap_waiters(run) if busy else []
-        newest = max(waiters, key=turn_key, default=None)
-        over = run.wait_until is not None and (run.run_id in self.rung or self.now() >= run.wait_until)
-        return Facts(tuple(self.upstreams(run, job)), busy, newest, waived, over)
-
-    def upstreams(self, run: Run, job: Job) -> list[Upstream]:
-        """Return what is known about each dependency of a run."""
-        return [self.upstream(job, run.run_date, index) for index in range(len(job.depends_on))]
-
-    def upstream(self, job: Job, run_date: date, index: int) -> Upstream:
-        """Return what is known about one dependency of a job for a run date."""
-        dependency = job.depends_on[index]
-        wanted = self.config.calendar_for(job).shift(run_date, dependency.run_date)
-        other = self.config.jobs.get(dependency.job)
-        first = dependency.job == job.name and self.first_dates.get(job.name, run_date) >= run_date
-        return Upstream(
-            dependency,
-            wanted,
-            None if wanted is None else self.book.latest_for(dependency.job, wanted),
-            first,
-            None if other is None else other.inactive,
-        )
-
-    def upstream_days(self, run: Run) -> tuple[Day, ...]:
-        """Return the days whose runs decide this one."""
-        job = self.config.jobs.get(run.job)
-        if job is None or not job.depends_on:
-            return ()
-        shift = self.config.calendar_for(job).shift
-        days = ((dependency.job, shift(run.run_date, dependency.run_date)) for dependency in job.depends_on)
-        return tuple((name, day) for name, day in days if day is not None)
-
-    def dependent_days(self, upstream: Run) -> list[Day]:
-        """Return the days of other jobs that depend on this run."""
-        return self.days_depending_on(upstream.job, upstream.run_date)
-
-    def days_depending_on(self, upstream: str, run_date: date) -> list[Day]:
-        """Return the days that depend on a job's run date."""
-        days: dict[Day, None] = {}
-        for name in self.config.dependents(upstream):
-            job = self.config.jobs[name]
-            for edge in job.depends_on:
-                if edge.job == upstream:
-                    dates = self.config.calendar_for(job).unshift(run_date, edge.run_date)
-                    days.update(((name, day), None) for day in dates)
-        return list(days)
-
-    def neighbours(self, name: str, run_date: date) -> list[Day]:
-        """Return the days that decide a job's run date, and those of the dependency-only jobs it calls for."""
-        job = self.config.jobs.get(name)
-        if job is None:
-            return []
-        calendar = self.config.calendar_for(job)
-        shifted = ((edge.job, calendar.shift(run_date, edge.run_date)) for edge in job.depends_on)
-        upstream = [(other, day) for other, day in shifted if day is not None]
-        return upstream + self.days_depending_on(name, run_date)
-
-    def window_start(self, now: datetime) -> date:
-        """Return the oldest run date whose ended runs stay in memory."""
-        today = zone(self.config.settings.timezone).today(now)
-        jobs = self.config.jobs.values()
-        reach = reach_days(jobs, lambda job, day, n: self.config.calendar_for(job).shift(day, n), today)
-        return memory_start(today, self.config.settings.memory_days, reach)
-
-    def days_downstream(self, name: str, run_date: date) -> list[Day]:
-        """Return the days that depend on a job's run date, transitively; itself first."""
-        found: dict[Day, None] = {(name, run_date): None}
-        to_see = [(name, run_date)]
-        while to_see:
-            for day in self.days_depending_on(*to_see.pop()):
-                if day not in found and len(found) < MOST_DAYS:
-                    found[day] = None
-                    to_see.append(day)
-        return list(found)
-
-    def overlap_waiters(self, run: Run) -> list[Run]:
-        """Return the other fresh overlap-waiters of the run's job and date that a newer one may take the place of."""
-        job = self.config.jobs.get(run.job)
-        if job is None:
-            return []
-        return [
-            other
-            for other in self.book.open_for(run.job)
-            if other.run_date == run.run_date and other.run_id != run.run_id and may_be_superseded(other, job)
-        ]
 
     # ----------------------------------------------------------------- new runs
 
@@ -322,14 +220,6 @@ class Desk:
             if job.dependency_only and job.enabled and name != upstream.job and not self.book.dependency_run(name, day):
                 because = upstream.run_id
                 self.create(job, day, Trigger.DEPENDENCY, upstream.scheduled_at, because=because, depth=depth + 1)
-
-    def patience_of(self, job: Job) -> datetime | None:
-        """Return the instant at which a run created or reopened now has waited long enough."""
-        return None if job.max_wait_s is None else self.now() + timedelta(seconds=job.max_wait_s)
-
-    def patience_from(self, run: Run, job: Job) -> datetime | None:
-        """Return when an open run has waited long enough under a new definition, counted from its creation."""
-        return None if job.max_wait_s is None else run.created_at + timedelta(seconds=job.max_wait_s)
 
     # ----------------------------------------------------------------- the logbook
 
@@ -383,11 +273,6 @@ class Desk:
         elif row != attempt:
             self.keep_attempt(row)
             self.tray.add_attempt(row)
-
-    def live_job(self, name: str) -> Job | None:
-        """Return the job if it is configured and enabled: only then is anything of it tried again."""
-        job = self.config.jobs.get(name)
-        return job if job is not None and job.enabled else None
 
     def wake(self, run_id: str) -> None:
         """A run's timer has rung: its retry is due, its jitter or its patience is over."""

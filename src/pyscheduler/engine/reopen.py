@@ -141,7 +141,7 @@ def _place(engine: Engine, run: Run, found: Found | None) -> None:
         desk.apply(run, ev.JobWithdrawn("job no longer configured" if job is None else "disabled"))
     else:
         desk.line_up(run)
-        engine.wake_at(run.run_id, next_wake(run))
+        engine.performer.wake_at(run.run_id, next_wake(run))
 
 
 def _place_running(engine: Engine, run: Run, job: Job | None, found: Found) -> None:

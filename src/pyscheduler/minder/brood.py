@@ -8,6 +8,7 @@ let go.
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import traceback
@@ -17,6 +18,8 @@ from . import crash, frames, kernel, notes, watch
 from .ears import Ears
 from .tap import Pipes
 
+RESERVE = 32
+"""Descriptors the nursery keeps for itself, so that too many minders never cost the wards their guardian."""
 FAULT = 70
 """The exit status of a minder that met a fault of ours."""
 
@@ -46,9 +49,13 @@ class Minder:
         """Give an idle minder its next order; False where it is going or gone."""
         if self.orders is None:
             return False
+        data = frames.frame(task.order.payload)
         try:
-            os.write(self.orders, frames.frame(task.order.payload))
+            whole = os.write(self.orders, data) == len(data)
         except OSError:
+            return False
+        if not whole:  # the user's pipes are so many that this one is small: half an order is none
+            self.dismiss()
             return False
         self.task = task
         crash.point("nursery.handed")
@@ -79,6 +86,8 @@ class Birth:
         orders = ours = -1
         try:
             orders, ours = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+            if max(orders, ours) + RESERVE > resource.getrlimit(resource.RLIMIT_NOFILE)[0]:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
             pid = os.fork()
             if pid == 0:
                 self._be(task, pipes, orders)

@@ -17,14 +17,15 @@ import os
 import signal
 
 from . import crash, kernel, kin, notes
+from .noting import NoteWriter
 
 RUNS, TERM, KILL, NOTE, DONE = range(5)
 KILL_WAIT_S = 10.0
 """How long what was killed may take to vanish before it counts as a survivor."""
 NOTE_RETRY_S = 1.0
+ERROR_MAX = 1000
 LOOK_S = 0.1
 """How often a tree that is being ended is looked at, beside each SIGCHLD."""
-MAX_WAIT_S = 3600.0
 
 
 class Guard:
@@ -40,8 +41,7 @@ class Guard:
         self.stopped_by = identity.ending if identity.ending in ("kill", "timeout", "lease") else None
         self._reason = ""
         self._tree: kin.Tree = tree or kin.OwnTree()
-        self._block = block
-        self._renamed = False
+        self._place = NoteWriter(status, block)
         self._phase = RUNS
         self._due: float | None = None
         self._end: kernel.End | None = None
@@ -79,7 +79,10 @@ class Guard:
 
     def look_for_stop(self, now: float) -> None:
         """Obey the order to stop this attempt if there is one."""
-        order = notes.read_stop(self.status, self.identity.key)
+        try:
+            order = notes.read_stop(self.status, self.identity.key)
+        except OSError:
+            return  # a disk that cannot be read gives no orders; the launcher signals again
         if order is None or self._phase >= NOTE:
             return
         grace = order.get("grace_s")
@@ -243,7 +246,7 @@ class Guard:
             "exit_code": end.exit_code,
             "signal": end.signal if end.signal is not None else self._passed_on,
             "ended_at": self._ended_at or notes.instant(),
-            "start_error": self.start_error,
+            "start_error": self.start_error[:ERROR_MAX] if self.start_error else None,
             "stopped_by": self.stopped_by,
             "lost": self.lost,
             "reason": self._reason[:500],
@@ -260,32 +263,10 @@ class Guard:
         if self.note is None:
             self.note = self._compose()
         try:
-            self._put(notes.line(self.note))
+            self._place.put(self.note)
         except OSError:
             if os.fstat(self.lock).st_nlink:
                 self._due = now + NOTE_RETRY_S
                 return
+            self._place.close()
         self._phase, self._due = DONE, None
-
-    def _put(self, data: bytes) -> None:
-        path = notes.block_path(self.status)
-        if self._block is None:
-            self._block = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        if not self._renamed:
-            if os.pwrite(self._block, data, 0) != len(data):
-                raise OSError(28, "no room for the note")
-            os.ftruncate(self._block, len(data))
-            crash.point("note.written")
-            os.fsync(self._block)
-            crash.point("note.synced")
-            os.rename(path, self.status)
-            self._renamed = True
-            crash.point("note.renamed")
-        folder = os.open(os.path.dirname(self.status), os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-        os.close(self._block)
-        self._block = None
-        crash.point("note.durable")

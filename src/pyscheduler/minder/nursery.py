@@ -24,7 +24,6 @@ if __name__ == "__main__":  # a file, not yet a package: become one, so that not
 
 import gc
 import resource
-import select
 import time
 import traceback
 from collections import deque
@@ -32,6 +31,7 @@ from collections import deque
 from . import claim, crash, ears, frames, kernel, notes, tap, watch
 from .brood import Birth, Minder, Task
 from .ears import Ears
+from .line import Line
 from .rehearsal import rehearse
 from .wards import Ward
 
@@ -40,6 +40,8 @@ QUEUE_MAX = 4096
 """Orders read and not yet begun; beyond it the launcher's socket fills up, and its 5 s say so."""
 STARTS_A_TURN = 8
 STRAY_S = 1.0
+"""How long after a minder's death its orphans may still be somebody's job."""
+UNSETTLED_S = 0.1
 OUR_UMASK = 0o027
 """Logs 0640, their folders 0750, whatever umask the scheduler was started under."""
 
@@ -48,13 +50,11 @@ class Nursery:
     """The whole nursery: its minders, its wards, its launcher."""
 
     def __init__(self, link: int, signals: int, job_umask: int, job_files: int | None) -> None:
-        self._link: int | None = link
-        self._in = frames.Reader()
-        self._out = frames.Writer(link)
-        self._blocked = False
-        self._taken = 0
+        self._ears = Ears(signals)
+        self._line = Line(link, self._ears)
         self._reports, reports = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._reports_in = frames.Reader()
+        self._ears.also(self._reports)
         self._birth = Birth(reports, signals, job_umask, job_files)
         self._queue: deque[Task] = deque()
         self._tasks: dict[str, Task] = {}
@@ -63,11 +63,8 @@ class Nursery:
         self._wards: list[Ward] = []
         self._taps: list[tap.Tap] = []
         self._strays: set[int] = set()
-        self._strays_wait = False
+        self._strays_due: float | None = None
         self._last_death = 0.0
-        self._ears = Ears(signals)
-        self._ears.also(link)
-        self._ears.also(self._reports)
 
     @property
     def me(self) -> notes.Proc:
@@ -76,10 +73,10 @@ class Nursery:
 
     def run(self) -> None:
         """Serve until the launcher is gone and the last minder and ward after it."""
-        while self._link is not None or self._queue or self._minders or self._wards or self._taps:
+        while self._line.open or self._queue or self._minders or self._wards or self._taps:
             now = time.monotonic()
             signals, ready = self._ears.wait(self._due(now), now)
-            if self._link in ready:
+            if self._line.fd in ready:
                 self._hear_launcher()
             if self._reports in ready:
                 self._hear_minders()
@@ -88,17 +85,15 @@ class Nursery:
             for _ in range(min(STARTS_A_TURN, len(self._queue))):
                 self._begin(self._queue.popleft())
             self._step(time.monotonic(), ready)
-            self._flush()
 
     def _due(self, now: float) -> float | None:
         """Return when to look again even if nothing is heard."""
         if self._queue:
             return now
-        dues = [ward.due for ward in self._wards if ward.due is not None]
-        dues += [copier.due for copier in self._taps if copier.due is not None]
-        if self._strays_wait:
-            dues.append(self._last_death + STRAY_S)
-        return min(dues, default=None)
+        dues = [self._line.due, self._strays_due]
+        dues += [ward.due for ward in self._wards]
+        dues += [copier.due for copier in self._taps]
+        return min((due for due in dues if due is not None), default=None)
 
     def _step(self, now: float, ready: set[int]) -> None:
         if self._wards:
@@ -106,59 +101,29 @@ class Nursery:
         for copier in self._taps:
             copier.pump(ready)
         self._taps = [copier for copier in self._taps if not copier.done]
-        if self._strays_wait and now >= self._last_death + STRAY_S:
-            self._bury_strays()
-
-    # ---------------------------------------------------------------- the launcher
-
-    def _hear_launcher(self) -> None:
-        """Read orders, at most a full queue of them."""
-        while self._link is not None and len(self._queue) < QUEUE_MAX:
-            try:
-                data = os.read(self._link, READ)
-            except BlockingIOError:
-                break
-            except ConnectionResetError:
-                data = b""
-            if not data:
-                self._part()
-                return
-            for payload in self._in.feed(data):
-                task = Task(frames.Order(payload))
-                self._taken += 1
-                self._queue.append(task)
-                crash.point("nursery.taken")
-            if len(data) < READ:
-                break
-        self.tell("taken", n=self._taken)
-
-    def _part(self) -> None:
-        """Take no more orders: the launcher is gone, or the host is going down."""
-        if self._link is not None:
-            self._ears.forget(self._link)
-            os.close(self._link)
-            self._link = None
-        for minder in self._minders.values():
-            minder.dismiss()
-        self._idle.clear()
+        if self._strays_due is not None and now >= self._strays_due:
+            self._bury_strays(now)
+        if not self._line.flush(now):
+            self.part()
 
     def tell(self, kind: str, **fields: object) -> None:
         """Report to the launcher, if there still is one."""
-        if self._link is not None:
-            self._out.put(frames.report(kind, **fields))
+        self._line.tell(kind, **fields)
 
-    def _flush(self) -> None:
-        link = self._link
-        if link is None or not self._out.waiting:
-            return
-        try:
-            blocked = not self._out.flush()
-        except OSError:
-            self._part()
-            return
-        if blocked != self._blocked:
-            self._blocked = blocked
-            self._ears.also(link, select.POLLIN | (select.POLLOUT if blocked else 0))
+    def _hear_launcher(self) -> None:
+        """Take in orders, at most a full queue of them."""
+        for order in self._line.orders(QUEUE_MAX - len(self._queue), time.monotonic()):
+            self._queue.append(Task(order))
+        if not self._line.open:
+            self.part()
+
+    def part(self) -> None:
+        """Take no more orders: the launcher is gone, or the host is going down."""
+        self._line.flush(0.0)
+        self._line.close()
+        for minder in self._minders.values():
+            minder.dismiss()
+        self._idle.clear()
 
     # ---------------------------------------------------------------- orders
 
@@ -182,7 +147,7 @@ class Nursery:
             self._revoke(task, f"cannot start: {error.strerror}")
             return
         self._minders[minder.pid] = minder
-        if self._link is None:
+        if not self._line.open:
             minder.dismiss()
 
     def _revoke(self, task: Task, why: str) -> None:
@@ -206,8 +171,7 @@ class Nursery:
             for payload in self._reports_in.feed(data):
                 self._note(notes.loads(payload.decode()))
                 crash.point("nursery.told")
-                if self._link is not None:
-                    self._out.put(frames.frame(payload))
+                self._line.report(frames.frame(payload))
             if len(data) < READ:
                 return
 
@@ -233,7 +197,7 @@ class Nursery:
             self._look_at_children()
         ends = signals & {ears.TERM, ears.INT}
         if ends:
-            self._part()
+            self.part()
         for ward in self._wards:
             if ward.guard is not None:
                 watch.obey(ward.guard, signals)
@@ -249,7 +213,7 @@ class Nursery:
             return
         everyone = set(kernel.children())
         if pid is not None:  # it hides the dead behind it
-            self._strays_wait = True
+            self._strays_due = self._strays_due or self._last_death + STRAY_S
             for child in everyone & self._minders.keys():
                 if kernel.peek(child) is not None:
                     self._lose(child)
@@ -283,18 +247,20 @@ class Nursery:
         order, pipes = minder.first.order, minder.pipes
         if pipes is None:
             return
-        copier = tap.open_tap(pipes, order.body(), order.tap or 0, self._ears)
+        copier = tap.take_over(pipes, order.body(), order.tap or 0, self._ears)
         identity = notes.parse_identity(notes.read(notes.identity_path(order.status)) or b"", order.key)
         copier.resume(identity.bases if identity else [])
         self._taps.append(copier)
 
-    def _bury_strays(self) -> None:
-        """Reap the dead that belong to nobody any more."""
-        if any(ward.unsettled for ward in self._wards):
+    def _bury_strays(self, now: float) -> None:
+        """Reap the dead that belong to nobody any more, once no ward is unsettled and 1 s has passed since a death."""
+        if any(ward.unsettled for ward in self._wards) or now < self._last_death + STRAY_S:
+            self._strays_due = max(now + UNSETTLED_S, self._last_death + STRAY_S)
             return
-        self._strays_wait = False
+        self._strays_due = None
         for pid in self._stray(set(kernel.children())):
-            kernel.reap(pid)
+            if kernel.reap(pid):
+                self._strays.discard(pid)
 
 
 def main() -> None:
@@ -320,9 +286,8 @@ def main() -> None:
     try:
         nursery.run()
     except BaseException:
-        text = traceback.format_exc()[-3000:]
-        os.set_blocking(link, False)
-        os.write(link, frames.report("crashed", pid=os.getpid(), text=text))
+        nursery.tell("crashed", pid=os.getpid(), text=traceback.format_exc()[-3000:])
+        nursery.part()
         raise
 
 

@@ -26,9 +26,13 @@ class Surroundings:
 
     def __init__(self, job_umask: int) -> None:
         self._job_umask = job_umask
-        self._oom = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
-        self._oom_own = int(os.pread(self._oom, 16, 0))
         self._umask = 0
+        self._oom, self._oom_own = -1, 0
+        try:
+            self._oom = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
+            self._oom_own = int(os.pread(self._oom, 16, 0))
+        except OSError:
+            pass  # a sandbox hides it: jobs are then as likely victims as we are
 
     def enter(self, body: Body) -> None:
         """Change into the job's surroundings. CannotStart where its folder cannot be entered."""
@@ -47,13 +51,14 @@ class Surroundings:
 
     def close(self) -> None:
         """Give the descriptor back."""
-        os.close(self._oom)
+        if self._oom >= 0:
+            os.close(self._oom)
 
     def _score(self, value: int) -> None:
         try:
             os.pwrite(self._oom, str(value).encode(), 0)
         except OSError:
-            return  # a sandbox forbids it: the job is then as likely a victim as we are
+            return  # hidden or forbidden, as above
 
 
 def open_log(path: str, access: int = os.O_WRONLY | os.O_APPEND) -> int:

@@ -19,6 +19,7 @@ import time
 from . import spawn
 from .ears import Ears
 from .frames import Body
+from .program import CannotStart
 
 CHUNK = 65536
 TURN_MAX = 16
@@ -220,6 +221,19 @@ def open_tap(pipes: Pipes, body: Body, bound: int, ears: Ears) -> Tap:
     merged = body.stderr is None or body.stderr == body.stdout
     paths = [body.stdout] if merged or body.stderr is None else [body.stdout, body.stderr]
     return Tap([Stream(fd, path, bound) for fd, path in zip(pipes.read_ends, paths, strict=False)], ears)
+
+
+def take_over(pipes: Pipes, body: Body, bound: int, ears: Ears) -> Tap:
+    """Open the logs of a job whose minder was killed; where they cannot be opened, read on for nobody.
+
+    A pipe without a reader would kill the job with SIGPIPE.
+    """
+    try:
+        return open_tap(pipes, body, bound, ears)
+    except CannotStart:
+        body.stderr = None if body.stderr is None else os.devnull
+        body.stdout = os.devnull
+        return open_tap(pipes, body, bound, ears)
 
 
 def sooner(deadline: float | None, tap: Tap | None) -> float | None:

@@ -17,6 +17,7 @@ from .guard import Guard
 
 LOCK_RETRY_S = 0.02
 """Who may still hold a dead minder's lock: its job between fork and exec, or `find` for the time of a look."""
+FAULT_RETRY_S = 1.0
 FORKS_MAX = 3
 KILLED_EARLY = "the minder was killed before it started the job"
 
@@ -61,10 +62,14 @@ class Ward:
 
     def step(self, now: float) -> bool:
         """Do what is due; True once nothing is left to do."""
-        if self._guard is None and self._settle(now):
-            return True
         if self._guard is None:
             self.due = now + LOCK_RETRY_S
+            try:
+                if self._settle(now):
+                    return True
+            except OSError:  # no descriptor left, or a disk that cannot be read: it may pass
+                self.due = now + FAULT_RETRY_S
+        if self._guard is None:
             return False
         if not self._guard.step(now):
             self.due = self._guard.wake_at()

@@ -8,7 +8,7 @@ room knows a table. The format stands in `schema.py`, what may be asked in `ques
 from pyscheduler.model.batch import Batch
 from pyscheduler.store.generation import GenerationState
 from pyscheduler.store.peek import Peek
-from pyscheduler.store.questions import LatestRow, LineQuery, Page, PrunableRun, RunQuery
+from pyscheduler.store.questions import LatestRow, LineQuery, Page, PrunableRun, RunQuery, StoreFacts
 from pyscheduler.store.store import Store
 from pyscheduler.store.writer import StoreWriter
 
@@ -22,5 +22,6 @@ __all__ = [
     "PrunableRun",
     "RunQuery",
     "Store",
+    "StoreFacts",
     "StoreWriter",
 ]

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
@@ -46,16 +46,25 @@ class Source:
 
 def backup(source: Source, target: Path) -> None:
     """Copy the store to `target`, giving way to the writer. Raises StoreError."""
-    if target.exists():
-        if os.path.samefile(target, source.database):
-            raise _same_file(target)
-        check(target)  # only another backup is replaced
+    with replacing(target, source.database) as part, closing(driver.open_new(part)) as copy:
+        _copy(source, copy)
+
+
+@contextmanager
+def replacing(target: Path, database: Path) -> Iterator[Path]:
+    """Give an empty file to copy `database` into; when that has gone well it becomes `target`, checked and durable.
+
+    A backup of that name is replaced at the very end; any other file is left alone. Raises StoreError.
+    """
     part = target.with_name(target.name + ".part")
     try:
+        if target.exists():
+            if os.path.samefile(target, database):
+                raise _same_file(target)
+            check(target)
         make_empty(part)
-        with closing(driver.open_new(part)) as copy:
-            _copy(source, copy)
-            copy.execute("PRAGMA journal_mode=DELETE")  # one file, readable where nothing can be written
+        yield part
+        _make_one_file(part)
         migrate.check_whole(part)
         sync_file(part)
         os.replace(part, target)
@@ -67,6 +76,12 @@ def backup(source: Source, target: Path) -> None:
     finally:
         with suppress(FileNotFoundError):
             part.unlink()
+
+
+def _make_one_file(part: Path) -> None:
+    """Take the copy out of WAL mode, so that it can be read where nothing can be written."""
+    with closing(driver.open_new(part)) as copy:
+        copy.execute("PRAGMA journal_mode=DELETE")
 
 
 def _copy(source: Source, copy: Connection) -> None:

@@ -16,7 +16,9 @@ from pyscheduler.store import rows, run_streams, schema
 from pyscheduler.store.catalogue import JOBS
 from pyscheduler.store.readers import Read, Snapshot
 from pyscheduler.store.recall import pieces
+from pyscheduler.store.run_streams import Window
 from pyscheduler.store.statements import Statement, compiled, on_index
+from pyscheduler.store.streams import Row
 
 LOOKED_THROUGH: Final = 100
 """Succeeded runs of each trigger among which the newest durations are looked for."""
@@ -49,10 +51,7 @@ def counts_by_state(snapshot: Snapshot, run_date: date) -> dict[RunState, int]:
 
 def recent_durations(snapshot: Snapshot, job: str, limit: int) -> tuple[float, ...]:
     """Return the seconds that the job's latest succeeded attempts took, newest run first."""
-    found: list[tuple[int, int]] = []
-    for trigger in Trigger:
-        found += snapshot.rows(_durations(), job=job, trigger=trigger.value, count=limit)
-    return tuple(took / 1_000_000 for _, took in sorted(found, reverse=True)[:limit])
+    return _durations_of(snapshot, [job], limit).get(job, ())
 
 
 def recent_durations_for(read: Read, jobs: Iterable[str], limit: int) -> dict[str, tuple[float, ...]]:
@@ -64,8 +63,16 @@ def recent_durations_for(read: Read, jobs: Iterable[str], limit: int) -> dict[st
 
 
 def _durations_of(snapshot: Snapshot, jobs: list[str], limit: int) -> dict[str, tuple[float, ...]]:
-    each = {job: recent_durations(snapshot, job, limit) for job in jobs}
-    return {job: durations for job, durations in each.items() if durations}
+    everything, succeeded = Window.whole(newest_first=True), RunState.SUCCEEDED.value
+    triggers = [trigger for _, trigger in run_streams.choices(snapshot.rows, [succeeded], Trigger, everything)]
+    found: dict[str, tuple[float, ...]] = {}
+    for job in jobs:
+        took: list[Row] = []
+        for trigger in triggers:
+            took += snapshot.rows(_durations(), job=job, trigger=trigger, count=limit)
+        if took:
+            found[job] = tuple(micros / 1_000_000 for _, micros in sorted(took, reverse=True)[:limit])
+    return found
 
 
 def existing_run_ids(snapshot: Snapshot, beginning: str, limit: int) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ from types import ModuleType
 from typing import Any, Final
 from urllib.parse import quote
 
+from pyscheduler.errors import StoreError
+
 BUSY_S: Final = 5.0
 """How long SQLite itself waits for a lock that another program holds."""
 CHECKPOINT_PAGES: Final = 1000
@@ -29,10 +31,20 @@ Connection = sqlite3.Connection
 
 SAFE_SINCE: Final = (3, 51, 3)
 """The first version that never loses pages to a second writer."""
+OLDEST: Final = (3, 35, 0)
+"""The first version that knows all the SQL we use."""
 
 
 def sqlite() -> ModuleType:
     """Return the driver module. Raises ImportError where PYSCHED_SQLITE asks for one that is not installed."""
+    found = _chosen()
+    if found.sqlite_version_info < OLDEST:
+        what = f"SQLite {found.sqlite_version} is too old, {'.'.join(map(str, OLDEST))} is the oldest that will do"
+        raise StoreError(what, where=found.__name__, mend="install pysqlite3, which brings a newer one")
+    return found
+
+
+def _chosen() -> ModuleType:
     chosen = os.environ.get("PYSCHED_SQLITE", "")
     if chosen == "stdlib":
         return sqlite3

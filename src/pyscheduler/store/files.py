@@ -28,8 +28,6 @@ from pyscheduler.store.faults import RESTORE
 LOCK_LOOK_S: Final = 0.05
 """How often a waiter looks whether the lock is free."""
 
-Identity = tuple[tuple[int, int], ...]
-
 
 @dataclass(frozen=True, slots=True)
 class StoreFiles:
@@ -65,25 +63,31 @@ class StoreFiles:
     def restoring(self) -> Path:
         return self.state_dir / "restoring"
 
-    def identity(self) -> Identity:
-        """Return which files stand at the three paths of the open database. Raises OSError where one is gone."""
-        found = map(os.stat, (self.database, self.log, self.index))
-        return tuple((file.st_dev, file.st_ino) for file in found)
 
-    def check(self, expected: Identity) -> None:
-        """Raise StoreDamaged when a file was moved, removed or replaced behind our back.
+class Watch:
+    """Remembers which files an open store is made of, and notices when one is moved, removed or replaced.
 
-        SQLite would go on with the unlinked one, and everything saved from then on would be gone at the next start.
-        """
+    SQLite would go on with the unlinked one, and everything saved from then on would be gone at the next start.
+    """
+
+    def __init__(self, files: StoreFiles) -> None:
+        """Raises OSError where a file is not there."""
+        self._paths = tuple(os.fspath(path) for path in (files.database, files.log, files.index))
+        self._identities = self._look()
+
+    def check(self) -> None:
+        """Raise StoreDamaged when a file is not the one it was, OSError when that cannot be seen: three stat calls."""
         try:
-            same = self.identity() == expected
+            same, name = self._look() == self._identities, self._paths[0]
         except FileNotFoundError as gone:
             same, name = False, str(gone.filename)
-        else:
-            name = str(self.database)
         if not same:
             what = "the store's file was moved, removed or replaced while in use"
             raise StoreDamaged(what, where=name, mend=f"put it back and start again, or {RESTORE}")
+
+    def _look(self) -> list[tuple[int, int]]:
+        found = map(os.stat, self._paths)
+        return [(file.st_dev, file.st_ino) for file in found]
 
 
 class StoreLock:

@@ -15,7 +15,7 @@ from pyscheduler.store import driver, generation, migrate
 from pyscheduler.store.catalogue import ENGINE_VALUES
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.faults import DRIVER_ERRORS, RESTORE, translated
-from pyscheduler.store.files import Identity, StoreFiles, StoreLock
+from pyscheduler.store.files import StoreFiles, StoreLock, Watch
 from pyscheduler.store.readers import Readers
 
 
@@ -27,7 +27,7 @@ class OpenStore:
     lock: StoreLock
     writer: Connection
     readers: Readers
-    identity: Identity
+    watch: Watch
 
 
 def open_store(files: StoreFiles, *, sync: bool, wait_s: float) -> OpenStore:
@@ -48,13 +48,13 @@ def open_store(files: StoreFiles, *, sync: bool, wait_s: float) -> OpenStore:
             undo.callback(readers.close)
             # One reader is there from the start: damage is found out here, and `Store.close` may need it.
             readers.read(lambda snapshot: snapshot.value(ENGINE_VALUES))
-            identity = files.identity()
+            watch = Watch(files)
         except DRIVER_ERRORS as error:
             raise translated(error, files.database) from error
         except OSError as error:
             raise translated(error, files.state_dir) from error
         undo.pop_all()
-        return OpenStore(files, lock, writer, readers, identity)
+        return OpenStore(files, lock, writer, readers, watch)
 
 
 def _create_or_recognise(files: StoreFiles, *, sync: bool) -> None:

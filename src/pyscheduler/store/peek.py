@@ -6,17 +6,15 @@ upgraded or tidied here; a store that is not there is no store, not an empty one
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from pyscheduler.errors import StoreError
-from pyscheduler.store import driver, migrate
-from pyscheduler.store.faults import DRIVER_ERRORS, translated
-from pyscheduler.store.files import StoreFiles, make_empty, sync_file, sync_folder
+from pyscheduler.store import backup, driver, migrate
+from pyscheduler.store.faults import translated
+from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.readers import Readers, Snapshot
 from pyscheduler.store.reads import Reads
 
@@ -60,31 +58,12 @@ class Peek(Reads):
         Whoever writes goes on; only the log cannot be cut until the copy is done. An earlier backup of that name is
         replaced at the very end; any other file is left alone.
         """
-        if target.exists():
-            if os.path.samefile(target, self._files.database):
-                raise StoreError("that file is the store itself", where=str(target), mend="name another one")
-            migrate.check_whole(target)
-        part = target.with_name(target.name + ".part")
-        try:
-            make_empty(part)
-            self._copy_to(part)
-            migrate.check_whole(part)
-            sync_file(part)
-            os.replace(part, target)
-            sync_folder(target.parent)
-        except DRIVER_ERRORS as error:
-            raise translated(error, part) from error
-        except OSError as error:
-            raise translated(error, target) from error
-        finally:
-            with suppress(FileNotFoundError):
-                part.unlink()
-
-    def _copy_to(self, part: Path) -> None:
-        """Copy all pages in one step: another process's writes would make a copy in steps begin anew each time."""
-        with closing(driver.open_reader(self._files.database)) as source, closing(driver.open_new(part)) as copy:
-            source.backup(copy)
-            copy.execute("PRAGMA journal_mode=DELETE")  # one file, readable where nothing can be written
+        with (
+            backup.replacing(target, self._files.database) as part,
+            closing(driver.open_reader(self._files.database)) as source,
+            closing(driver.open_new(part)) as copy,
+        ):
+            source.backup(copy)  # in one step: another process's writes would make one in steps begin anew each time
 
     def _read(self, work: Callable[[Snapshot], T], /) -> T:
         return self._readers.read(work)

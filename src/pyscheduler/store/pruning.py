@@ -37,7 +37,7 @@ def final_runs_before(snapshot: Snapshot, day: date, limit: int, keep: Collectio
 
 
 def log_paths_between(read: Read, since: date, until: date) -> Iterator[str]:
-    """Yield the log files of ended runs with `run_date` from `since` on and before `until`, newest date first."""
+    """Yield the log files of ended runs with `run_date` from `since` on and before `until`, each once a run."""
     for piece in pieces(_ended_ids(read, since, until), IDS):
         for _, *paths in read(partial(Snapshot.rows, statement=_log_paths(), run_ids=json.dumps(piece))):
             yield from {path: None for path in paths if path}

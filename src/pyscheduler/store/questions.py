@@ -120,6 +120,17 @@ class LatestRow(NamedTuple):
     cause: Cause
 
 
+class StoreFacts(NamedTuple):
+    """What `pysched doctor` says about a store. `is_safe`: this SQLite cannot lose pages to a second writer."""
+
+    driver: str
+    sqlite_version: str
+    is_safe: bool
+    revision: str
+    file_bytes: int
+    log_bytes: int
+
+
 class PrunableRun(NamedTuple):
     """A run that may go, and the log files of its attempts."""
 

@@ -262,7 +262,7 @@ def config_version_of(row: Row) -> ConfigVersion:
 
 
 def _json(detail: Mapping[str, object]) -> str:
-    return json.dumps(dict(detail), separators=(",", ":"), ensure_ascii=False, default=_plain) if detail else "{}"
+    return _encode(dict(detail)) if detail else "{}"
 
 
 def _plain(value: object) -> object:
@@ -277,6 +277,8 @@ def _plain(value: object) -> object:
         return sorted(value, key=str)
     return str(value)
 
+
+_encode: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=_plain).encode
 
 # --------------------------------------------------------------------------- text that UTF-8 cannot hold
 

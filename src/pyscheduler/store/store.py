@@ -22,12 +22,13 @@ from typing import Self, TypeVar
 
 from pyscheduler.errors import StoreDamaged, StoreError, StoreUnavailable
 from pyscheduler.model.batch import Batch
-from pyscheduler.store import backup, driver, generation, write
+from pyscheduler.store import backup, driver, generation, schema, write
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.faults import DRIVER_ERRORS, translated
 from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.generation import GenerationState
 from pyscheduler.store.opening import OpenStore, open_store
+from pyscheduler.store.questions import StoreFacts
 from pyscheduler.store.readers import Snapshot
 from pyscheduler.store.reads import Reads
 from pyscheduler.store.transaction import transact
@@ -40,7 +41,7 @@ class Store(Reads):
 
     def __init__(self, parts: OpenStore) -> None:
         self._files = parts.files
-        self._identity = parts.identity
+        self._watch = parts.watch
         self._lock = parts.lock
         self._readers = parts.readers
         self._writer: Connection | None = parts.writer
@@ -126,6 +127,16 @@ class Store(Reads):
         """
         return backup.restore(Path(file), Path(state_dir))
 
+    def facts(self) -> StoreFacts:
+        """Return what `pysched doctor` says about this store. Raises StoreUnavailable where its files are gone."""
+        module = driver.sqlite()
+        is_safe = module.sqlite_version_info >= driver.SAFE_SINCE
+        try:
+            sizes = [path.stat().st_size for path in (self._files.database, self._files.log)]
+        except OSError as error:
+            raise translated(error, self._files.database) from error
+        return StoreFacts(module.__name__, module.sqlite_version, is_safe, schema.REVISION, *sizes)
+
     def tidy(self) -> None:
         """For quiet moments: empty the log into the file, and see that the files are still ours. Raises StoreError."""
         with self._writing:
@@ -157,7 +168,7 @@ class Store(Reads):
     def _look(self, *, committed: bool = False) -> None:
         """Notice that the files were moved or removed; what was just committed to them is then as good as unknown."""
         try:
-            self._files.check(self._identity)
+            self._watch.check()
         except StoreDamaged as error:
             error.outcome_unknown = committed
             raise self._seen(error) from None

@@ -102,18 +102,20 @@ class StoreWriter:
                 self._tidy()
                 tidy_in = LOOK_EVERY_S
                 continue
-            self._commit_all()
-            if not more:
+            if not self._commit_all() or not more:
                 return
             tidy_in = TIDY_AFTER_S
 
-    def _commit_all(self) -> None:
+    def _commit_all(self) -> bool:
+        """Save all that is pending; False when the loop was closed meanwhile and nobody is left to be told."""
+        assert self._loop is not None
         while group := self._take():
             error = self.failed or self._commit(group)
             try:
-                self._settle_later(group, error)
-            except RuntimeError:  # the loop was closed with saves under way: nobody is left to be told
-                return
+                self._loop.call_soon_threadsafe(self._settle, group, error)
+            except RuntimeError:
+                return False
+        return True
 
     def _take(self) -> list[_Waiter]:
         """Return all that is pending; an empty list means that the thread is now known to sleep."""
@@ -138,10 +140,6 @@ class StoreWriter:
                 self._store.tidy()
         except BaseException as error:  # noqa: BLE001 - said to whoever saves next
             self.failed = error
-
-    def _settle_later(self, group: list[_Waiter], error: BaseException | None) -> None:
-        assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._settle, group, error)
 
     # ----------------------------------------------------------------------- on the loop again
 

@@ -128,3 +128,26 @@ async def test_the_memory_forgets_and_the_store_does_not(tmp_path: Path) -> None
         assert reopened[0].run_id == "daily.2026-10-01.1"
         again = await night.engine.trigger("daily", actor="ann", run_date=date(2026, 10, 2))
         assert again.seq == 2
+
+
+async def test_an_edge_to_a_date_that_memory_forgot_is_read_from_the_store(tmp_path: Path) -> None:
+    """Whether at creation, at a restart or when a reload draws the edge: never "no run yet" for a run that is there."""
+    jobs = """
+    jobs:
+      up: {command: x, schedule: "0 9 * * *"}
+      down: {command: y, schedule: manual, depends_on: [{job: up, run_date: -20}]}
+      late: {command: z, schedule: manual, depends_on: [never]}
+      never: {command: n, schedule: manual}
+    """
+    night = Night(tmp_path, jobs, at="2026-10-01T08:00Z", settings={"memory_days": 1, "memory_runs": 3}, tick_s=DAYS)
+    async with night:
+        await night.until("2026-10-25T09:30Z")
+        await night.engine.trigger("late", actor="ann")
+        await night.restart()
+        assert night.engine.memory_start() > date(2026, 10, 20)
+        await night.engine.trigger("down", actor="ann")
+        await night.go(timedelta(minutes=2))
+        assert night.told("down") == ("succeeded", "")
+        await night.reload(jobs.replace("depends_on: [never]", "depends_on: [{job: up, run_date: -22}]"))
+        await night.go(timedelta(minutes=2))
+        assert night.told("late") == ("succeeded", "")

@@ -6,9 +6,9 @@ from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
-from tests.unit.config.conftest import Build, Load
 
 from pyscheduler.config.alerting import can_match
+from tests.unit.config.conftest import Build, Load
 
 SILENT = "not active yet"
 
@@ -50,7 +50,7 @@ def test_every_type_of_notifier_is_kept_as_typed(load: Load, options: str) -> No
         ("type: slak, webhook_url: x", '1:23: notifiers.n.type: unknown type "slak"; did you mean "slack"?'),
         ("type: pigeon", '1:23: notifiers.n.type: unknown type "pigeon"; it is one of log, command'),
         ("type: log", "1:16: notifiers.n.path: is missing"),
-        ("type: log, path: x, paht: y", '1:37: notifiers.n: unknown key "paht"; did you mean "path"?'),
+        ("type: log, path: x, pathh: y", '1:37: notifiers.n: unknown key "pathh"; did you mean "path"?'),
         ("type: log, path: x, timeout: soon", '1:46: notifiers.n.timeout: "soon" is no duration'),
         ("type: log, path: x, retries: {count: -1}", '1:54: notifiers.n.retries.count: "-1" is less than 0'),
         ("type: webhook, url: 'ftp://x/y'", '1:37: notifiers.n.url: "ftp://x/y" is no http or https address'),
@@ -99,7 +99,7 @@ def test_routes_are_kept_as_typed(load: Load) -> None:
         ("{notify: [ops]}", "3:10: routes.match: is missing"),
         ("{match: '#'}", "3:10: routes.notify: is missing"),
         ("{match: '#', notify: ops}", "3:31: routes.notify: must be a list"),
-        ("{match: '#', notify: [opps]}", '3:32: routes.notify: unknown notifier "opps"; did you mean "ops"?'),
+        ("{match: '#', notify: [oops]}", '3:32: routes.notify: unknown notifier "oops"; did you mean "ops"?'),
         ("{match: 'a..b', notify: [ops]}", '3:18: routes.match: "a..b" is no pattern'),
         ("{match: 'alert.f*', notify: [ops]}", '3:18: routes.match: "alert.f*" is no pattern'),
         ("x", "3:10: routes: must be a mapping"),
@@ -138,7 +138,7 @@ def test_a_pattern_that_can_match_is_accepted(pattern: str) -> None:
         "alert",
         "alert.*",
         "alert.*.*.*.*",
-        "alert.fialed.#",
+        "alert.faiiled.#",
         "alert.failed.urgent.#",
         "#.nope",
         "failed.#",
@@ -152,8 +152,8 @@ def test_a_pattern_that_can_match_no_alert_is_warned_of(problems: Build, pattern
 
 
 def test_a_job_may_only_notify_who_exists(problems: Build) -> None:
-    (found,) = errors(problems, HEAD.replace("manual", "manual, alerts: {notify: [ops, opps]}"))
-    assert found == '2:71: job nightly: alerts.notify: unknown notifier "opps"; did you mean "ops"?'
+    (found,) = errors(problems, HEAD.replace("manual", "manual, alerts: {notify: [ops, oops]}"))
+    assert found == '2:71: job nightly: alerts.notify: unknown notifier "oops"; did you mean "ops"?'
 
 
 # --------------------------------------------------------------------------- agents

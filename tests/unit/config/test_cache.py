@@ -6,13 +6,14 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from datetime import date
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.config.conftest import TODAY
 
 from pyscheduler.config import Config, ConfigError, cache, load, load_cached
+from tests.unit.config.conftest import TODAY
 
 Write = Callable[..., Path]
 TEXT = "include: ['sub/*.yaml']\njobs: {a: {command: 'x ${S}', schedule: '@daily'}}\n"
@@ -93,6 +94,25 @@ def test_a_changed_calendar_file_is_parsed_again(write: Write, tmp_path: Path, l
     Path("uk.ics").write_text(ICS.replace("{more}", "").replace("20270517", "20270518"))
     assert date(2027, 5, 18) in cached(tmp_path / "k").calendars["a"].holidays
     assert len(loads) == 2
+
+
+def test_a_text_that_is_gone_is_complained_about_as_ever(write: Write, tmp_path: Path) -> None:
+    write("include: [b.yaml]\n", {"b.yaml": "jobs: {b: {command: x, schedule: manual}}\n"})
+    cached(tmp_path / "k")
+    Path("b.yaml").unlink()
+    with pytest.raises(ConfigError, match="matches no file"):
+        cached(tmp_path / "k")
+
+
+def test_a_library_that_is_not_installed_is_no_fault(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr(cache, "version", gone)
+    write(TEXT, FILES)
+    assert cached(tmp_path / "k") == cached(tmp_path / "k")
 
 
 def test_a_variable_that_is_gone_is_complained_about_as_ever(write: Write, tmp_path: Path) -> None:

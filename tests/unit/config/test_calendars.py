@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+
 from tests.unit.config.conftest import Build, Load
 
 
@@ -171,6 +172,13 @@ def test_all_day_events_are_holidays_their_end_excluded_and_cancelled_ones_left_
 def test_events_last_and_repeat_as_they_say(load: Load, start: str, rest: str, days: set[date]) -> None:
     """A rule without end is followed for the years around today."""
     assert days_of(load, EVENT.format(start=start, rest=rest)) == BASE | days
+
+
+@pytest.mark.parametrize("what", ["days", "events"])
+def test_the_size_of_a_file_is_bounded(problems: Build, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    monkeypatch.setattr("pyscheduler.config.holiday_sources.MAX_DAYS", 3 if what == "days" else 1)
+    (found,) = problems("calendars: {a: {file: uk.ics}}\n", {"uk.ics": ICS.replace("{more}", "")})
+    assert f"has more than {3 if what == 'days' else 1} {what}" in found
 
 
 def test_events_with_a_clock_time_are_left_out_and_said(load: Load) -> None:

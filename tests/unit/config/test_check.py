@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.unit.config.conftest import Build, Load
 
 HEAD = "calendars: {bank: {}, fed: {}}\npools: {db: 2}\n"
@@ -17,8 +18,8 @@ def text(**jobs: str) -> str:
     [
         ({"a": "depends_on: [nope]"}, '4:32: job a: depends_on: unknown job "nope"'),
         (
-            {"a": "depends_on: [{job: nigthly}]", "nightly": "schedule: '@daily'"},
-            '4:32: job a: depends_on: unknown job "nigthly"; did you mean "nightly"?',
+            {"a": "depends_on: [{job: nightlyy}]", "nightly": "schedule: '@daily'"},
+            '4:32: job a: depends_on: unknown job "nightlyy"; did you mean "nightly"?',
         ),
         (
             {"a": "schedule: manual, calendar: bnak"},
@@ -52,6 +53,19 @@ def test_a_job_on_a_broken_calendar_or_pool_is_not_judged_by_it(problems: Build)
         "  b: {command: x, depends_on: [a]}\n"
     )
     assert len(found) == 2
+
+
+def test_an_edge_to_a_job_on_a_broken_calendar_is_not_judged(problems: Build) -> None:
+    found = problems(
+        "calendars: {bad: {weekdays: [x]}}\njobs:\n  a: {command: x, schedule: '@daily', calendar: bad}\n"
+        "  b: {command: x, schedule: '@daily', depends_on: [a]}\n"
+    )
+    assert len(found) == 1
+
+
+def test_a_flood_of_complaints_ends_the_checks(problems: Build) -> None:
+    found = problems("jobs:\n" + "".join(f"  j{n}: {{command: x, depends_on: [no{n}]}}\n" for n in range(1200)))
+    assert len(found) == 1001
 
 
 # --------------------------------------------------------------------------- circles

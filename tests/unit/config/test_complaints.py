@@ -112,7 +112,7 @@ def test_what_comes_from_the_defaults_is_complained_about_there() -> None:
 
 def test_a_near_word_is_guessed_whatever_its_letter_case() -> None:
     complaints = Complaints()
-    assert complaints.did_you_mean("comand", ["command", "cwd"]) == 'did you mean "command"?'
+    assert complaints.did_you_mean("kommand", ["command", "cwd"]) == 'did you mean "command"?'
     assert complaints.did_you_mean("NIGHTLY", ["nightly"]) == 'did you mean "nightly"?'
     assert complaints.did_you_mean("zzz", ["command"]) == ""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import pytest
-from tests.unit.config.conftest import Load
 
 from pyscheduler.config import config_diff, diff, firing_diff
 from pyscheduler.config.diff import ConfigDiff
+from tests.unit.config.conftest import Load
 
 SINCE, UNTIL = datetime(2027, 5, 3, tzinfo=UTC), datetime(2027, 5, 10, tzinfo=UTC)
 HEAD = "scheduler: {timezone: Europe/Berlin}\ncalendars: {bank: {holidays: [%s]}}\njobs:\n"
@@ -32,6 +33,21 @@ def test_nothing_changed_is_false(load: Load) -> None:
     new = load("# moved\n" + text(b="schedule: '@daily'", a="schedule: '@daily'"))
     assert config_diff(old, new) == ConfigDiff()
     assert not config_diff(old, new)
+
+
+@pytest.mark.parametrize(
+    "difference",
+    [
+        ConfigDiff(added=("a",)),
+        ConfigDiff(removed=("a",)),
+        ConfigDiff(changed={"a": ("cwd",)}),
+        ConfigDiff(settings={"name": ("a", "b")}),
+        ConfigDiff(pools={"p": (1, 2)}),
+        ConfigDiff(calendars=("c",)),
+    ],
+)
+def test_any_difference_is_true(difference: ConfigDiff) -> None:
+    assert difference
 
 
 def test_everything_written_is_compared(load: Load) -> None:
@@ -59,6 +75,15 @@ def test_texts_are_compared_as_typed(load: Load) -> None:
     """A changed secret is no difference and prints nothing (FC-082)."""
     job = text(a="schedule: manual, env: {P: '${S}'}")
     assert not config_diff(load(job, env={"S": "old-secret"}), load(job, env={"S": "new-secret"}))
+
+
+def test_a_setting_shows_its_variables_and_not_their_values(load: Load) -> None:
+    old = load("scheduler: {heartbeat_url: 'https://example.org/${T}', log_dir: '/${T}/a'}\n", env={"T": "old-token"})
+    new = load("scheduler: {heartbeat_url: 'https://example.com/${T}', log_dir: '/b'}\n", env={"T": "new-token"})
+    assert config_diff(old, new).settings == {
+        "heartbeat_url": ("https://example.org/${T}", "https://example.com/${T}"),
+        "log_dir": ("/${T}/a", Path("/b")),
+    }
 
 
 # --------------------------------------------------------------------------- what will happen
@@ -105,6 +130,21 @@ def test_a_dependency_only_job_moves_with_its_upstream(load: Load) -> None:
     old = text(a="schedule: '0 6 * * mon'", b="depends_on: [a]")
     new = text(a="schedule: '0 7 * * mon'", b="depends_on: [a]")
     assert [line.split(" ")[:2] for line in lines(load, old, new)] == [["moved:", "a"], ["moved:", "b"]]
+
+
+def test_an_upstream_that_did_not_change_is_looked_at_for_its_dependants(load: Load) -> None:
+    """The dependency-only job's calendar rule moved its run; what it hangs on stayed."""
+    old = text(a="schedule: '0 6 * * *', calendar: bank", b="depends_on: [a]")
+    new = text(a="schedule: '0 6 * * *', calendar: bank", b="depends_on: [{job: a, run_date: -1}]")
+    found = lines(load, old, new)
+    assert "moved: b 2027-05-04 06:00:00+02:00 -> 2027-05-03 06:00:00+02:00 for run date 2027-05-04" in found
+    assert not any(line.startswith(("moved: a", "lost: a", "added: a")) for line in found)
+
+
+def test_a_whole_chain_moves_with_its_head(load: Load) -> None:
+    tail = {"b": "depends_on: [a]", "c": "depends_on: [b]", "d": "schedule: '0 9 * * mon', depends_on: [c]"}
+    found = lines(load, text(a="schedule: '0 6 * * mon'", **tail), text(a="schedule: '0 7 * * mon'", **tail))
+    assert [line.split(" ")[:2] for line in found] == [["moved:", "a"], ["moved:", "b"], ["moved:", "c"]]
 
 
 def test_disabling_a_job_loses_its_firings(load: Load) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import time
 
 import pytest
+
 from tests.unit.config.conftest import Build, Load
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.unit.config.conftest import Build, Load
 
 WATCHER = "jobs:\n  w: {type: file_watcher, watch: /in/x, schedule: '@daily'}\n  d: {command: x, depends_on: [w]}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.unit.config.conftest import Build
 
 
@@ -64,6 +65,25 @@ def complaints(problems: Build, keys: str) -> list[str]:
 )
 def test_what_does_not_fit_together_is_said_at_its_key(problems: Build, keys: str, complaint: str) -> None:
     assert any(found.startswith(complaint) for found in complaints(problems, keys)), complaints(problems, keys)
+
+
+@pytest.mark.parametrize(
+    "name", ["DB_PASS", "PGPASSWORD", "API_TOKEN", "client_secret", "APIKEY", "MY_PRIVATE_KEY", "PASS_1"]
+)
+def test_a_secret_in_a_command_line_is_warned_of(problems: Build, name: str) -> None:
+    """Every user can read it in ps (P8, FC-082); in `env` it is the job's own."""
+    env = {name: "s3cret-value"}
+    for command, column in ((f"'x ${{{name}}}'", 16), (f"[sh, '${{{name}}}']", 21)):
+        (found,) = problems(f"jobs:\n  j: {{command: {command}, schedule: manual}}\n", env=env | {"PATH": "/bin"})
+        mend = f'hand it on by env: {{{name}: "${{{name}}}"}} and write ${name}'
+        what = f"${{{name}}} would stand in the command line, where every user can read it"
+        assert found == f"warning c.yaml:2:{column}: job j: command: {what}; {mend}"
+    assert problems(f"jobs: {{j: {{command: x, schedule: manual, env: {{A: '${{{name}}}'}}}}}}\n", env=env) == []
+
+
+@pytest.mark.parametrize("name", ["HOME", "DATA_DIR", "COMPASS", "PASSAGE", "BYPASS_HOST", "KEYBOARD"])
+def test_other_variables_may_stand_in_a_command_line(problems: Build, name: str) -> None:
+    assert problems(f"jobs: {{j: {{command: 'x ${{{name}}}', schedule: manual}}}}\n", env={name: "value"}) == []
 
 
 @pytest.mark.parametrize(

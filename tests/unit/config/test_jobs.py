@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.config.conftest import Build, Load
 
 from pyscheduler.model.job import (
     CatchUp,
@@ -16,6 +15,7 @@ from pyscheduler.model.job import (
     RetryPolicy,
     SourceRef,
 )
+from tests.unit.config.conftest import Build, Load
 
 JOB = "jobs: {j: {command: x, schedule: manual%s}}\n"
 
@@ -114,6 +114,14 @@ def test_a_list_command_is_kept_as_a_list(load: Load) -> None:
     assert job.command == ("/bin/sh", "-c", "echo {job}")
 
 
+def test_what_jobs_have_in_common_is_kept_once(load: Load) -> None:
+    """Ten thousand jobs that retry alike hold one policy."""
+    keys = "{command: x, schedule: '0 6 * * *', retries: {count: 3}, tags: [a], timeout: 1h}"
+    jobs = load(f"jobs: {{a: {keys}, b: {keys}}}\n").jobs
+    for name in ("retries", "schedules", "tags", "timeout_s"):
+        assert getattr(jobs["a"], name) is getattr(jobs["b"], name)
+
+
 # --------------------------------------------------------------------------- watchers
 
 WATCHER = "jobs:\n  w: {type: file_watcher, watch: '/in/*.csv', schedule: '@daily'%s}\n"
@@ -130,13 +138,14 @@ def test_a_watcher_has_its_own_keys(load: Load) -> None:
 )
 def test_a_watcher_refuses_what_belongs_to_commands(problems: Build, key: str) -> None:
     found = problems(WATCHER % f", {key}", allow_inactive=True)
-    assert f"job w: {key.split(':')[0]}: belongs to a command job, and this is a file watcher; remove it" in found[-1]
+    what = f"job w: {key.split(':')[0]}: belongs to a command job, and this is a file watcher; remove it"
+    assert found[-1] == f"error c.yaml:2:67: {what}"
 
 
 @pytest.mark.parametrize("key", ["watch: /x", "min_age: 1s", "poll: 1s", "give_up_after: 1s"])
 def test_a_command_job_refuses_what_belongs_to_watchers(problems: Build, key: str) -> None:
     (found,) = problems(f"jobs: {{j: {{command: x, schedule: manual, {key}}}}}\n")
-    assert "belongs to a file watcher; add type: file_watcher, or remove it" in found
+    assert found.startswith(f"error c.yaml:1:42: job j: {key.split(':')[0]}: belongs to a file watcher; add type:")
 
 
 def test_defaults_of_the_other_kind_are_passed_over(load: Load) -> None:

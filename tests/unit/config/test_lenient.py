@@ -58,12 +58,19 @@ def test_nothing_inside_another_value_is_touched() -> None:
         "a: @daily x\n",
         "a: `x`\n",
         "a: & b: c\n",
+        "a: b:\tc\n",
+        "a: x\n - b: c\n",
         "a: {b: c: d}\n",
     ],
 )
 def test_anything_else_stays_refused(text: str) -> None:
     with pytest.raises(TreeError):
         read(text)
+
+
+def test_a_fault_without_a_place_is_left_as_it_is() -> None:
+    with pytest.raises(TreeError, match="without the end of a value"):
+        read("a: " + "x " * (2 << 20))
 
 
 def test_the_place_of_the_value_stays_the_same() -> None:

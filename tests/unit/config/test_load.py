@@ -9,9 +9,9 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from tests.unit.config.conftest import TODAY, Build, Load
 
 from pyscheduler.config import ConfigError, build_config, load_config
+from tests.unit.config.conftest import TODAY, Build, Load
 
 ORDINARY = """
     scheduler: {timezone: Europe/Berlin, max_running: 8}
@@ -52,7 +52,7 @@ def test_all_complaints_of_all_files_come_at_once_and_in_order(problems: Build) 
     """Files in load order, then lines, then columns; warnings among the errors."""
     over = "{once: '2020-01-01 00:00'}"
     found = problems(
-        "include: [b.yaml]\njobs:\n  z: {command: x, schedule: manual, timeout: x, overlap: y}\n  a: {comand: x}\n",
+        "include: [b.yaml]\njobs:\n  z: {command: x, schedule: manual, timeout: x, overlap: y}\n  a: {kommand: x}\n",
         {"b.yaml": f"jobs:\n  m: {{command: x, schedule: {over}}}\n  n: {{command: x}}\nscheduler: {{}}\n"},
     )
     assert [" ".join(line.split(" ")[:2]) for line in found] == [

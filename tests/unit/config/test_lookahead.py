@@ -6,12 +6,12 @@ from datetime import date
 from typing import Any
 
 import pytest
-from tests.unit.config.conftest import TODAY, Build, Load
 
 from pyscheduler.config import Config, lookahead
 from pyscheduler.config.coming import Coming
 from pyscheduler.config.dates import Stretch
 from pyscheduler.config.lookahead import deferred_checks
+from tests.unit.config.conftest import TODAY, Build, Load
 
 HEAD = "calendars: {bank: {holidays: [2027-05-17]}}\n"
 
@@ -109,6 +109,25 @@ def test_what_will_come_gives_no_warning(problems: Build, jobs: dict[str, str]) 
     assert problems(text(**jobs)) == []
 
 
+@pytest.mark.parametrize(
+    ("day", "waits"), [("2027-05-03", False), ("2027-05-04", True), ("2028-05-03", True), ("2028-05-04", False)]
+)
+def test_a_year_from_tomorrow_is_looked_at(problems: Build, day: str, waits: bool) -> None:
+    """Today is not judged: its upstream may have run already."""
+    jobs = {"u": "schedule: '@weekly'", "j": f"schedule: {{once: '{day} 23:00'}}, depends_on: [u]"}
+    assert any(f"on run date {day} it would wait for ever" in line for line in problems(text(**jobs))) == waits
+
+
+def test_a_job_that_also_waits_for_its_own_past_gets_no_run_from_that(problems: Build) -> None:
+    jobs = {
+        "u": "schedule: '@weekly'",
+        "m": "depends_on: [u, {job: m, run_date: -7}]",
+        "j": "schedule: '@daily', depends_on: [m]",
+    }
+    found = problems(text(**jobs))
+    assert any('job j: depends_on: on run date 2027-05-04 it would wait for ever for "m"' in line for line in found)
+
+
 def test_a_join_of_a_daily_and_a_weekly_job_is_told_that_most_of_its_runs_never_start(problems: Build) -> None:
     """A dependency-only job gets a run from either, and each waits for both."""
     (found,) = problems(text(a="schedule: '@daily'", b="schedule: '@weekly'", j="depends_on: [a, b]"))
@@ -138,6 +157,15 @@ def test_a_weekend_that_falls_on_one_run_date_is_seen(problems: Build) -> None:
         text(u=f"schedule: {schedules}, calendar: bank, run_date: previous_business_day", a="depends_on: [u]")
     )
     assert "2 firings share the run date 2027-05-31" in found
+
+
+def test_a_disabled_dependant_does_not_count(problems: Build) -> None:
+    assert problems(text(u="schedule: '@hourly'", a="depends_on: [u], enabled: false")) == []
+
+
+def test_the_last_day_of_the_month_is_looked_at(problems: Build) -> None:
+    (found,) = problems(text(u="schedule: ['0 6 * * *', '0 7 3 6 *']", a="depends_on: [u]"))
+    assert "2 firings share the run date 2027-06-03" in found
 
 
 def test_only_a_month_is_looked_at(problems: Build) -> None:
@@ -180,6 +208,28 @@ def test_without_any_time_nothing_is_judged(load: Load, monkeypatch: pytest.Monk
     config = many(load, monkeypatch, budget_s=-1.0)
     assert len(config.pending) == 30
     assert len(config.warnings) == 1
+
+
+def test_what_rests_on_something_unknown_is_unknown(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dependency-only job, and a job behind it whose own dates are known."""
+    clock = iter([0.0, 0.0, 0.0, 0.0, *[100.0] * 1000])
+    monkeypatch.setattr("pyscheduler.config.coming.time.thread_time", lambda: next(clock))
+    jobs = {
+        "a": "schedule: '0 1 * * mon'",
+        "b": "schedule: '0 2 * * *'",
+        "m": "depends_on: [b]",
+        "j": "schedule: '0 1 * * mon', depends_on: [m]",
+        "k": "schedule: '0 1 * * mon', depends_on: [a]",
+    }
+    config = load(text(**jobs))
+    assert config.pending == ("j", "m")
+
+
+def test_a_disabled_upstream_contributes_nothing_to_a_join(problems: Build) -> None:
+    """Only that it is disabled is said."""
+    jobs = {"a": "schedule: '@daily'", "b": "schedule: '@daily', enabled: false", "j": "depends_on: [a, b]"}
+    (found,) = problems(text(**jobs))
+    assert '"b" is disabled' in found
 
 
 def test_a_finished_look_ahead_leaves_nothing_for_later(load: Load) -> None:

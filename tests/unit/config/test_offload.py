@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.config.conftest import TODAY
 
 from pyscheduler.config import ConfigError, load_config, load_in_process
+from tests.unit.config.conftest import TODAY
 
 Write = Callable[..., Path]
 ENV = {"PATH": os.environ["PATH"], "S": "s3cret-value", "E": "", "OTHER": "never asked for"}
@@ -38,7 +38,7 @@ async def test_it_returns_what_load_config_returns(write: Write) -> None:
 
 
 async def test_it_raises_what_load_config_raises(write: Write) -> None:
-    path = write("jobs: {a: {command: '${NOPE}', schedule: manual}, b: {comand: x}}\n")
+    path = write("jobs: {a: {command: '${NOPE}', schedule: manual}, b: {kommand: x}}\n")
     with pytest.raises(ConfigError) as there:
         await load_in_process(path, env=ENV, today=TODAY)
     with pytest.raises(ConfigError) as here:

@@ -7,10 +7,10 @@ import pickle
 from typing import Any
 
 import pytest
-from tests.unit.config.conftest import Load
 
 from pyscheduler.config.pickled import ForeignBytes, dumps, loads
 from pyscheduler.model.job import Criticality, Job, OnceSpec
+from tests.unit.config.conftest import Load
 
 
 def test_a_configuration_comes_back_as_it_was(load: Load) -> None:

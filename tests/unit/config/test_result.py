@@ -6,9 +6,9 @@ import pickle
 from datetime import UTC, date, datetime
 
 import pytest
-from tests.unit.config.conftest import Load
 
 from pyscheduler.timetable.calendars import ALL_DAYS
+from tests.unit.config.conftest import Load
 
 TEXT = """
     calendars: {bank: {holidays: [2027-05-17]}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tests.unit.config.conftest import Build, Load
 
 HEAD = "calendars: {bank: {}, sat: {weekdays: [sat]}}\n"

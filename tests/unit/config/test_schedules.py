@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date, datetime, time
 
 import pytest
-from tests.unit.config.conftest import Build, Load
 
 from pyscheduler.model.job import (
     AtSpec,
@@ -17,6 +16,7 @@ from pyscheduler.model.job import (
     ScheduleSpec,
     Window,
 )
+from tests.unit.config.conftest import Build, Load
 
 CALENDAR = "calendars: {bank: {}}\n"
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
-from tests.unit.config.conftest import Load
 
 from pyscheduler.config import json_schema
 from pyscheduler.config.alerting import plain
 from pyscheduler.config.compose import Budget, compose
 from pyscheduler.config.schema import CalendarKeys, ConfigKeys, SchedulerKeys
 from pyscheduler.config.schema_job import JobDefaults, JobKeys, LimitKeys, RetryKeys, ScheduleKeys
+from tests.unit.config.conftest import Load
 
 MANUAL = Path(__file__).parents[3] / "docs" / "reference" / "configuration.md"
 SCHEMA = json_schema()
@@ -44,6 +44,8 @@ def test_it_is_a_sound_schema_that_speaks_to_people() -> None:
         assert key.get("description"), f"{name} says nothing"
     assert job["timeout"]["examples"] == ["2h"]
     assert job["overlap"]["default"] == "queue"
+    assert job["max_wait"]["title"] == "max_wait"
+    assert {SCHEMA["$defs"][name]["title"] for name in ("JobKeys", "EmailNotifier")} == {"Job", "Email notifier"}
 
 
 def test_no_key_may_be_null_and_no_default_is(tmp_path: Path) -> None:
@@ -73,7 +75,7 @@ def test_it_accepts_the_manual_s_whole_example() -> None:
     "wrong",
     [
         "job: {}",
-        "jobs: {a: {comand: x}}",
+        "jobs: {a: {kommand: x}}",
         "jobs: {'a.b': {command: x}}",
         "jobs: {a: {command: x, timeout: 90}}",
         "jobs: {a: {command: x, timeout: ''}}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.unit.config.conftest import Build, Load
 
 JOB = "{command: x, schedule: manual}"
@@ -77,4 +78,4 @@ def test_the_reading_stops_in_a_flood_of_errors(problems: Build) -> None:
     text = "jobs:\n" + "".join(f"  j{number}: x\n" for number in range(1500))
     found = problems(text)
     assert len(found) == 1001
-    assert found[-1] == "error : 1000 errors or more: the rest was not looked at"
+    assert found[-1] == "error c.yaml: 1000 errors or more: the rest was not looked at"

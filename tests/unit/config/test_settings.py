@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.config.conftest import Build, Load
 
 from pyscheduler.model.job import Leftovers, Settings
+from tests.unit.config.conftest import Build, Load
 
 
 def test_everything_has_a_default(load: Load, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.unit.config.conftest import Build, Load
 
 from pyscheduler.config import source
 from pyscheduler.config.complaints import Complaints
@@ -15,6 +14,7 @@ from pyscheduler.config.compose import Budget
 from pyscheduler.config.source import Files, check_text, read_bytes
 from pyscheduler.config.tree import TreeError
 from pyscheduler.config.values import BadValue
+from tests.unit.config.conftest import Build, Load
 
 JOB = "jobs: {%s: {command: x, schedule: manual}}\n"
 
@@ -65,10 +65,21 @@ def test_a_multi_byte_character_may_lie_across_any_boundary() -> None:
         check_text(b"x" * (65536 - shift) + "😀é".encode() + b"y")
 
 
-def test_a_bad_byte_just_after_a_boundary_is_found_where_it_is() -> None:
+@pytest.mark.parametrize(
+    ("data", "column"),
+    [
+        (b"\xffx", 1),
+        (b"x" * 65535 + b"\xc3" + b"x", 65536),
+        (b"x" * 65536 + b"\xff", 65537),
+        (b"x" * 65534 + b"\xe2\x82" + b"x", 65535),
+        (b"x" * 65533 + b"\xf0\x9f\x98" + b"\xff", 65534),
+        (b"x" * 65534 + "é".encode() + b"\xff", 65536),
+    ],
+)
+def test_a_bad_byte_at_a_boundary_is_found_where_it_is(data: bytes, column: int) -> None:
     with pytest.raises(TreeError) as refused:
-        check_text(b"x" * 65535 + b"\xc3" + b"x")
-    assert (refused.value.line, refused.value.column) == (1, 65536)
+        check_text(data)
+    assert (refused.value.line, refused.value.column) == (1, column)
 
 
 def test_a_file_over_the_limit_is_refused_before_it_is_read(tmp_path: Path) -> None:
@@ -167,7 +178,7 @@ def test_a_variable_may_stand_in_an_include(load: Load) -> None:
 def test_a_broken_file_is_skipped_and_all_others_are_still_checked(problems: Build) -> None:
     """One syntax error hides nothing elsewhere."""
     found = problems(
-        "include: [b.yaml, d.yaml]\njobs: {a: {comand: x}}\n",
+        "include: [b.yaml, d.yaml]\njobs: {a: {kommand: x}}\n",
         {"b.yaml": "jobs: {b: [}\n", "d.yaml": "jobs: {d: {timeout: 1}}\n"},
     )
     assert [line.split(" ")[1] for line in found] == [
@@ -182,6 +193,35 @@ def test_a_broken_file_is_skipped_and_all_others_are_still_checked(problems: Bui
 def test_an_included_file_that_cannot_be_read_is_named(problems: Build, tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_bytes(b"\0")
     assert problems("include: [b.yaml]\n")[0].startswith("error b.yaml:1:1: cannot be read")
+
+
+def test_a_configuration_that_outgrows_its_bounds_is_not_read_on(write: Callable[..., Path]) -> None:
+    """One complaint says so; the files after it are not even opened."""
+    main = write("include: ['f*.yaml']\n", {f"f{number}.yaml": "pools: {a: 1, b: 2}\n" for number in range(5)})
+    complaints = Complaints()
+    files = Files(complaints, str, Budget(nodes=18))
+    files.read_all(main)
+    assert [file.shown for file in files.loaded] == ["c.yaml", "f0.yaml", "f1.yaml", "f2.yaml"]
+    assert complaints.full
+    assert "more than" in complaints.sorted(str)[0].message
+
+
+def test_a_key_that_stands_twice_is_said_at_its_place_and_hides_nothing(problems: Build) -> None:
+    found = problems("jobs:\n  a: {command: x, schedule: manual}\n  a: {command: y}\npols: {}\n")
+    assert found == [
+        'error c.yaml:3:3: the key "a" stands twice in one mapping, first in line 2; keep one of them',
+        'error c.yaml:4:1: unknown key "pols"; did you mean "pools"?',
+    ]
+
+
+def test_a_file_that_cannot_be_read_is_told_where_the_file_that_names_it_is(problems: Build, tmp_path: Path) -> None:
+    """Among the complaints: after those of the files before, and before those of the lines of its own."""
+    files = {"d.yaml": "include: [g.yaml, no.yaml]\njob: {}\n", "g.yaml": "#" * 200}
+    found = problems("include: [d.yaml, no.yaml]\njob: {}\n", files)
+    assert [line.split(" ")[1] for line in found] == ["c.yaml:1:19:", "c.yaml:2:1:", "d.yaml:1:19:", "d.yaml:2:1:"]
+    complaints = Complaints()
+    Files(complaints, str, Budget(size=150)).read_all(tmp_path / "c.yaml")
+    assert [Path(problem.file).name for problem in complaints.sorted(str)] == ["c.yaml", "g.yaml", "d.yaml"]
 
 
 def test_the_number_of_files_is_bounded(problems: Build, monkeypatch: pytest.MonkeyPatch) -> None:

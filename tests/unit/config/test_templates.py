@@ -130,6 +130,7 @@ def test_rendering_takes_an_instant_in_any_zone_and_writes_utc() -> None:
     [
         ("password s3cr!", "password ${DB}"),
         ("s3cr!s3cr!", "${DB}${DB}"),
+        ("four", "${FOUR}"),
         ("short 123 stays", "short 123 stays"),
         ("long s3cr!-and-more", "long ${LONG}"),
         ("doubled x{{y}}z", "doubled ${BRACES}"),
@@ -139,7 +140,7 @@ def test_rendering_takes_an_instant_in_any_zone_and_writes_utc() -> None:
 )
 def test_values_of_the_environment_are_put_back_as_their_names(text: str, redacted: str) -> None:
     """Longest first, brace-doubled form too, and nothing shorter than four characters (spec 1.4, FC-082)."""
-    variables = {"DB": "s3cr!", "PIN": "123", "LONG": "s3cr!-and-more", "BRACES": "x{y}z", "EMPTY": ""}
+    variables = {"DB": "s3cr!", "PIN": "123", "LONG": "s3cr!-and-more", "BRACES": "x{y}z", "EMPTY": "", "FOUR": "four"}
     assert redact(text, variables) == redacted
 
 

@@ -97,6 +97,8 @@ def test_what_is_no_size_is_refused(text: str) -> None:
 
 def test_a_size_beyond_every_disk_is_refused() -> None:
     assert "larger" in refusal(values.parse_size, "9999999999999T")
+    assert values.parse_size("9223372036854775807") == 2**63 - 1
+    assert "larger" in refusal(values.parse_size, "9223372036854775808")
 
 
 @pytest.mark.parametrize(("text", "clock"), [("00:00", time(0, 0)), ("07:15", time(7, 15)), ("23:59", time(23, 59))])
@@ -156,6 +158,11 @@ def test_what_is_no_stretch_is_refused(text: str) -> None:
     refusal(values.parse_between, text)
 
 
+def test_a_stretch_without_a_dash_is_told_what_it_lacks() -> None:
+    assert "write HH:MM-HH:MM" in refusal(values.parse_between, "07:00")
+    assert "write 22:00-02:00" in refusal(values.parse_window, "christmas")
+
+
 def test_an_exclusion_is_daily_or_dated() -> None:
     """A date alone means the whole day, at either end."""
     assert values.parse_window("22:00-02:00") == Window(start_time=time(22), end_time=time(2))
@@ -163,6 +170,8 @@ def test_an_exclusion_is_daily_or_dated() -> None:
     assert values.parse_window("2027-12-24") == day
     days = Window(start=datetime(2027, 12, 24), end=datetime.combine(date(2027, 12, 26), time.max))
     assert values.parse_window("2027-12-24..2027-12-26") == days
+    moment = Window(start=datetime(2027, 12, 24, 6), end=datetime(2027, 12, 24, 6))
+    assert values.parse_window("2027-12-24 06:00..2027-12-24 06:00") == moment
     exact = Window(start=datetime(2027, 12, 24, 18, 0), end=datetime(2027, 12, 26, 6, 0))
     assert values.parse_window("2027-12-24 18:00 .. 2027-12-26 06:00") == exact
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.builders import NOON, a_job, a_run
-
 from pyscheduler.model.job import Criticality, Job
 from pyscheduler.model.run import Run, RunState
 from pyscheduler.rules.admission import Admission, ReadyQueue
+from tests.builders import NOON, a_job, a_run
 
 MINUTE = timedelta(minutes=1)
 

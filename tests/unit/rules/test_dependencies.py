@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 import pytest
-from tests.builders import DAY, NOON, a_run
 
 from pyscheduler.model.job import Dependency, DependsOn
 from pyscheduler.model.run import Cause, RunState
@@ -20,6 +19,7 @@ from pyscheduler.rules.dependencies import (
     root_of,
     verdict,
 )
+from tests.builders import DAY, NOON, a_run
 
 S = RunState
 ON = DependsOn

@@ -6,12 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.builders import NOON, a_run, an_attempt, ended_attempt, running
 
 from pyscheduler.model import event as ev
 from pyscheduler.model.effect import Discard, Launch, Terminate, WakeAt
 from pyscheduler.model.run import FINAL_STATES, Cause, Outcome, Run, RunState
 from pyscheduler.rules.lifecycle import TABLE, ImpossibleTransition, decide, next_wake
+from tests.builders import NOON, a_run, an_attempt, ended_attempt, running
 
 LATER = NOON + timedelta(minutes=5)
 S = RunState

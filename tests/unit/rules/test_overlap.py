@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.builders import DAY, NOON, a_job, a_run
 
 from pyscheduler.model import event as ev
 from pyscheduler.model.job import CatchUp, Overlap
@@ -18,6 +17,7 @@ from pyscheduler.rules.overlap import (
     turn_key,
     waits_for_overlap,
 )
+from tests.builders import DAY, NOON, a_job, a_run
 
 HOUR = timedelta(hours=1)
 WAIT = ev.MustWait(WAITS, Cause.OVERLAP)

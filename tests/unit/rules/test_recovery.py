@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import pytest
-from tests.builders import DAY, NOON, a_job, an_attempt, running
 
 from pyscheduler.model import event as ev
 from pyscheduler.model.firing import Firing, Missed
 from pyscheduler.model.job import CatchUp, RetryPolicy
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.rules.recovery import KEEP, catch_up, found_ended, missing_row
+from tests.builders import DAY, NOON, a_job, an_attempt, running
 
 HOUR = timedelta(hours=1)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.builders import NOON, a_job, an_attempt, ended_attempt, running
 
 from pyscheduler.model import event as ev
 from pyscheduler.model.job import Job, RetryPolicy
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import Outcome
 from pyscheduler.rules.retry import after_attempt, ended, may_retry, outcome_of
+from tests.builders import NOON, a_job, an_attempt, ended_attempt, running
 
 O = Outcome  # noqa: E741
 JOB = a_job()

@@ -4,10 +4,10 @@ import pickle
 from datetime import date
 
 import pytest
-from tests.unit.timetable.support import UK_2027, day
 
 from pyscheduler.model.job import CalendarSpec
 from pyscheduler.timetable import ALL_DAYS, BusinessCalendar
+from tests.unit.timetable.support import UK_2027, day
 
 NEVER = BusinessCalendar("never", frozenset())
 

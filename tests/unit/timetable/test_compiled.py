@@ -4,12 +4,12 @@ import pickle
 from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
-from tests.unit.timetable.support import UK_2027, at, compiled, rows, rows_between
 
 from pyscheduler.errors import NaiveTime
 from pyscheduler.model.firing import Firing
 from pyscheduler.model.job import CronSpec, EverySpec, Window
 from pyscheduler.timetable.moments import LAST_SECOND, day_of
+from tests.unit.timetable.support import UK_2027, at, compiled, rows, rows_between
 
 NINE = compiled("0 9 * * *", "Europe/Berlin", UK_2027)
 

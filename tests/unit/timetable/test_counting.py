@@ -3,13 +3,13 @@ from __future__ import annotations
 from datetime import datetime, time
 
 import pytest
-from tests.unit.timetable.support import UK_2027, at, compiled
 
 from pyscheduler.model.job import AtSpec, CronSpec, EverySpec, OnceSpec, RebootSpec, ScheduleSpec, Window
 from pyscheduler.timetable import ALL_DAYS, BusinessCalendar, Schedule
 from pyscheduler.timetable.counting import count_firings, newest_from
 from pyscheduler.timetable.moments import second_of
 from pyscheduler.timetable.schedule import boot_schedule
+from tests.unit.timetable.support import UK_2027, at, compiled
 
 
 def cron(text: str, **fields: object) -> CronSpec:

@@ -3,12 +3,12 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from tests.unit.timetable.support import UK_2027, day
 
 from pyscheduler.model.job import CronSpec, ScheduleSpec
 from pyscheduler.timetable import ALL_DAYS, BusinessCalendar
 from pyscheduler.timetable.days import EVERY_DAY, LandingDays, MonthlyBusinessDay, OneDay
 from pyscheduler.timetable.moments import LAST_DAY, date_of, day_of
+from tests.unit.timetable.support import UK_2027, day
 
 
 def landing(calendar: BusinessCalendar = ALL_DAYS, rule: object = EVERY_DAY, **fields: object) -> LandingDays:

@@ -4,12 +4,12 @@ import pickle
 from datetime import date, datetime, time, timedelta
 
 import pytest
-from tests.unit.timetable.support import UK_2027, at, day, job, rows, rows_between, shown, timetable
 
 from pyscheduler.errors import NaiveTime
 from pyscheduler.model.firing import Firing, Missed
 from pyscheduler.model.job import AtSpec, CronSpec, EverySpec, RebootSpec, RunDateRule, Window
 from pyscheduler.timetable import ALL_DAYS, BusinessCalendar, Timetable, default_run_date
+from tests.unit.timetable.support import UK_2027, at, day, job, rows, rows_between, shown, timetable
 
 PREVIOUS = RunDateRule.PREVIOUS_BUSINESS_DAY
 NEVER = BusinessCalendar("never", frozenset())

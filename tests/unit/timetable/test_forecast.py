@@ -3,10 +3,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import time
 
-from tests.unit.timetable.support import UK_2027, at, job
-
 from pyscheduler.model.job import AtSpec, Dependency, DependsOn, Job
 from pyscheduler.timetable import ALL_DAYS, BusinessCalendar, ForecastEntry, Timetable, forecast
+from tests.unit.timetable.support import UK_2027, at, job
 
 
 def needs(*upstreams: str | Dependency) -> tuple[Dependency, ...]:

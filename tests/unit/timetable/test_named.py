@@ -3,7 +3,6 @@ from __future__ import annotations
 from datetime import date, datetime, time
 
 import pytest
-from tests.unit.timetable.support import UK_2027
 
 from pyscheduler.model.job import AtSpec, Window
 from pyscheduler.timetable import ALL_DAYS, BusinessCalendar
@@ -12,6 +11,7 @@ from pyscheduler.timetable.exclude import Excluded
 from pyscheduler.timetable.moments import DAY_S, LAST_DAY, local_of, wall_of
 from pyscheduler.timetable.named import NamedTimes
 from pyscheduler.timetable.times import Listed, cron_times
+from tests.unit.timetable.support import UK_2027
 
 
 def named(

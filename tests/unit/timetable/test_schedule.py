@@ -4,7 +4,6 @@ import pickle
 from datetime import date, datetime, time, timedelta
 
 import pytest
-from tests.unit.timetable.support import UK_2027, at, compiled, rows, rows_between, shown
 
 from pyscheduler.model.job import (
     AtSpec,
@@ -26,6 +25,7 @@ from pyscheduler.timetable import (
     spec_from_text,
 )
 from pyscheduler.timetable.schedule import boot_schedule
+from tests.unit.timetable.support import UK_2027, at, compiled, rows, rows_between, shown
 
 NOON = (time(12),)
 

@@ -4,11 +4,11 @@ from bisect import bisect_left, bisect_right
 from datetime import date, datetime, time
 
 import pytest
-from tests.unit.timetable.support import UK_2027, at, compiled, rows, rows_between
 
 from pyscheduler.model.job import EverySpec, Window
 from pyscheduler.timetable import ALL_DAYS, BusinessCalendar
 from pyscheduler.timetable.moments import day_of, instant_of, second_of
+from tests.unit.timetable.support import UK_2027, at, compiled, rows, rows_between
 
 
 def every(minutes: float, between: str = "", **fields: object) -> EverySpec:
@@ -145,6 +145,17 @@ def test_a_search_in_vain_ends() -> None:
         == []
     )
     assert rows(compiled(every(60, end=date(2027, 5, 1))), "2027-05-20T00:00", 1) == []
+
+
+def test_a_window_from_seven_to_five_is_no_whole_day() -> None:
+    """Only without a window does a day go on to the next midnight, whatever its bounds add up to."""
+    assert rows(compiled(every(300, "07:00-17:00")), "2027-05-20T00:00", 4) == [
+        "2027-05-20T07:00",
+        "2027-05-20T12:00",
+        "2027-05-20T17:00",
+        "2027-05-21T07:00",
+    ]
+    assert rows(compiled(every(720, "00:00-00:00")), "2027-05-20T00:00", 2) == ["2027-05-21T00:00", "2027-05-22T00:00"]
 
 
 WINDOWS = {

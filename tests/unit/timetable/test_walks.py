@@ -4,10 +4,10 @@ from bisect import bisect_left, bisect_right
 from datetime import date
 
 import pytest
-from tests.unit.timetable.support import at, compiled, rows, rows_between
 
 from pyscheduler.timetable.moments import day_of, instant_of, second_of
 from pyscheduler.timetable.walks import Moment
+from tests.unit.timetable.support import at, compiled, rows, rows_between
 
 
 def test_a_fixed_time_in_a_gap_runs_at_its_end_and_in_a_fold_once() -> None:

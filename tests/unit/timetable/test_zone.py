@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pickle
 import zoneinfo
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 import pytest
-from tests.unit.timetable.support import at
 
 from pyscheduler.errors import NaiveTime
 from pyscheduler.timetable import TZDATA_VERSION, UnknownZone, zone
 from pyscheduler.timetable.moments import DAY_S, LAST_SECOND, second_of, wall_of
-from pyscheduler.timetable.zone import Resolved, Stretch
+from pyscheduler.timetable.zone import Resolved, Stretch, Zone
+from tests.unit.timetable.support import at
 
 
 def wall(text: str) -> int:
@@ -133,6 +133,40 @@ def test_a_change_at_midnight_utc_is_found_to_the_second() -> None:
     assert zone("Africa/Casablanca").stretch_at(second_of(at("2008-06-01T00:00"))).start == second_of(
         at("2008-06-01T00:00")
     )
+
+
+class Jump(tzinfo):
+    """A zone that goes from UTC to one hour ahead at one instant."""
+
+    def __init__(self, change: int) -> None:
+        self.change = datetime.fromtimestamp(change, UTC).replace(tzinfo=None)
+
+    def fromutc(self, moment: datetime) -> datetime:
+        ahead = moment.replace(tzinfo=None) >= self.change
+        return (moment + timedelta(hours=ahead)).replace(fold=int(ahead))
+
+    def utcoffset(self, moment: datetime | None) -> timedelta:
+        return timedelta(hours=0 if moment is None else moment.fold)
+
+    def dst(self, moment: datetime | None) -> None:
+        """Nobody may ask."""
+        raise AssertionError("summer time is no question here")
+
+    def tzname(self, moment: datetime | None) -> str:
+        return "Nowhere/Jump"
+
+
+EDGES = (-86401, -86400, -86399, -1, 0, 1, 43200, 86399, 86400, 86401)
+
+
+@pytest.mark.parametrize("change", [day * DAY_S + near for day in (2, 399, 400, 401, 800) for near in EDGES])
+def test_a_change_anywhere_is_found_to_the_second(change: int) -> None:
+    """Also at the edges of what is worked out at a time: 400 days, looked at day by day."""
+    jumping = Zone("Nowhere/Jump", Jump(change))  # type: ignore[arg-type]
+    before, after = jumping.stretch_at(change - 1), jumping.stretch_at(change)
+    assert (before.end, before.offset, after.start, after.offset, after.opens) == (change, 0, change, 3600, change)
+    assert jumping.wall_from(change) == change
+    assert jumping.first_pass(change + 1800) == change
 
 
 def test_the_ends_of_time_raise_nothing() -> None:

@@ -22,10 +22,20 @@ class Hands:
         self._pool: ThreadPoolExecutor | None = None
 
     async def __call__(self, call: Callable[..., T], *args: object) -> T:
-        """Run the call on a helper thread and wait for its result."""
+        """Run the call on a helper thread and wait for its result.
+
+        A caller who is cancelled waits for the thread all the same: what touches files has then been done or not, and
+        whoever comes next sees which.
+        """
         if self._pool is None:
             self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="pysched-minding")
-        return await asyncio.get_running_loop().run_in_executor(self._pool, call, *args)
+        work = self._pool.submit(call, *args)
+        try:
+            return await asyncio.wrap_future(work)
+        except asyncio.CancelledError:
+            if not work.cancelled():  # it had begun
+                await asyncio.wait([asyncio.wrap_future(work)])
+            raise
 
     def close(self) -> None:
         """Let the threads go once they have finished what they do."""

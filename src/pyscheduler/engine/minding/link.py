@@ -12,6 +12,7 @@ import logging
 import os
 import signal
 import socket
+import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,7 +27,8 @@ NURSERY: Final = str(Path(minder.__file__).with_name("nursery.py"))
 TAKE_S: Final = 5.0
 """How long a nursery may leave an order in the socket."""
 ALL_SIGNALS: Final = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
-READ: Final = 256 * 1024
+READ: Final = 64 * 1024
+"""Reports read in one turn of the loop: some four hundred."""
 QUEUE_MAX: Final = 64 * frames.FRAME_MAX
 """Bytes of orders that wait for the socket; 5 s later the link is given up anyway."""
 
@@ -54,6 +56,7 @@ class Link:
         bury()
         self.pid, self._fd = _spawn(python, env)
         self._out = frames.Writer(self._fd, QUEUE_MAX)
+        self._forgotten = weakref.finalize(self, _let_go, self._fd, self.pid)
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
         """Listen on this loop from now on."""
@@ -83,8 +86,7 @@ class Link:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.remove_reader(self._fd)
             self._loop.remove_writer(self._fd)
-        os.close(self._fd)
-        _unburied.add(self.pid)
+        self._forgotten()
         _bury_on(self._loop)
 
     def _give_up(self, why: str) -> None:
@@ -139,6 +141,12 @@ class Link:
         elif not done and not self._writing:
             self._loop.add_writer(self._fd, self._flush)
         self._writing = not done
+
+
+def _let_go(fd: int, pid: int) -> None:
+    """Close our end: by hand, or because the launcher was dropped without a word, as after the end of its loop."""
+    os.close(fd)
+    _unburied.add(pid)
 
 
 def _bury_on(loop: asyncio.AbstractEventLoop | None) -> None:

@@ -1,0 +1,138 @@
+"""What went wrong, as a tired person wants to read it: where, what, how to mend it, and an exit code for programs.
+
+| exit code | meaning |
+|---|---|
+| 0 | done |
+| 1 | refused, unreachable or failed |
+| 2 | the command line or the configuration is wrong |
+| 130 | ended by Ctrl-C |
+
+A bug of ours is no exception: one line, and the traceback in a file that the line names. Spec: jobs.md 14.1.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, Final
+
+import click
+
+from pyscheduler import __version__
+from pyscheduler.errors import ConfigError, PyschedError
+
+OK: Final = 0
+FAILED: Final = 1
+WRONG_USAGE: Final = 2
+INTERRUPTED: Final = 130
+
+
+class CommandError(PyschedError):
+    """A command could not do what it was asked to."""
+
+    code = "command"
+    exit_code: ClassVar[int] = FAILED
+
+
+class NoConfiguration(CommandError):
+    """Nothing says which configuration is meant."""
+
+    code = "no-configuration"
+    exit_code = WRONG_USAGE
+
+
+class WrongUsage(CommandError):
+    """The arguments make no sense together."""
+
+    code = "wrong-usage"
+    exit_code = WRONG_USAGE
+
+
+class Unreachable(CommandError):
+    """No scheduler answers at the place that the configuration names."""
+
+    code = "unreachable"
+
+
+class Refused(CommandError):
+    """The scheduler refused. `status` is its answer's HTTP status; `problems` are those of a configuration."""
+
+    code = "refused"
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        mend: str = "",
+        status: int = 0,
+        problems: Sequence[Mapping[str, object]] = (),
+    ) -> None:
+        super().__init__(what, where=where, mend=mend)
+        self.status, self.problems = status, tuple(problems)
+
+
+def exit_code_of(error: PyschedError) -> int:
+    """Return the exit code that an error of the family means."""
+    if isinstance(error, CommandError):
+        return error.exit_code
+    return WRONG_USAGE if isinstance(error, ConfigError) else FAILED
+
+
+def lines_of(error: PyschedError) -> Iterator[str]:
+    """Yield what a person reads of an error."""
+    if isinstance(error, ConfigError):
+        for problem in error.problems:
+            yield f"{problem.severity}: {problem}"
+        return
+    where = f"{error.where}: " if error.where else ""
+    yield f"error: {where}{error.what}"
+    if isinstance(error, Refused):
+        yield from (f"  {problem_line(problem)}" for problem in error.problems)
+    if error.mend:
+        yield f"  mend: {error.mend}"
+
+
+def usage_lines(error: click.ClickException) -> Iterator[str]:
+    """Yield what a person reads of a command line that makes no sense."""
+    yield f"error: {error.format_message()}"
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        yield f"  mend: {context.command_path} --help"
+
+
+def problem_line(problem: Mapping[str, object]) -> str:
+    """Return a problem of a scheduler's answer the way `Problem` prints itself."""
+    place = ":".join(str(problem[key]) for key in ("file", "line", "column") if problem.get(key))
+    subject = f"job {problem['job']}: " if problem.get("job") else ""
+    mend = f"; {problem['mend']}" if problem.get("mend") else ""
+    return f"{problem.get('severity', 'error')}: {place}: {subject}{problem.get('message', '')}{mend}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 job`, `2 jobs`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def save_bug(error: BaseException, arguments: Sequence[str]) -> str:
+    """Write a bug's traceback to a file of its own and return the one line that tells of it."""
+    text = "".join(
+        (
+            f"pysched {__version__}, Python {platform.python_version()}, {platform.platform()}\n",
+            f"command: {' '.join(arguments[:1])}\n\n",
+            *traceback.format_exception(error),
+        )
+    )
+    what = f"{type(error).__name__}: {error}".splitlines()[0]
+    try:
+        descriptor, path = tempfile.mkstemp(prefix="pysched-bug-", suffix=".txt")
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as handle:
+            handle.write(text)
+    except OSError:
+        sys.stderr.write(text)
+        return f"bug: {what}; please report it with the lines above"
+    return f"bug: {what}; please report it with {path}"

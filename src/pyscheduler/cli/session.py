@@ -1,0 +1,97 @@
+"""One command's surroundings: its configuration, its environment, its clock, its output. Tests hand in their own.
+
+Everything is found out when it is first asked for: `pysched version` reads no file, `pysched status` no job.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pyscheduler.cli import times
+from pyscheduler.cli.client import Client, SocketClient
+from pyscheduler.cli.place import Place, find_config, look_up
+from pyscheduler.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from pyscheduler.config import Config
+
+
+def _connect(place: Place, timeout_s: float) -> Client:
+    return SocketClient(place.socket, place.config, timeout_s)
+
+
+@dataclass
+class Session:
+    """What a command works with. `given_config` is the value of `-c`; `terminal` None: look at stdout."""
+
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    folder: Path = field(default_factory=Path.cwd)
+    given_config: str | None = None
+    connect: Callable[[Place, float], Client] = _connect
+    now: Callable[[], datetime] = times.now
+    shown_on: Terminal | None = None
+
+    @cached_property
+    def config_path(self) -> Path:
+        """The main configuration file. Raises NoConfiguration."""
+        return find_config(self.given_config, self.environ, self.folder)
+
+    @cached_property
+    def place(self) -> Place:
+        """Where the scheduler lives. Raises NoConfiguration, ConfigError."""
+        return look_up(self.config_path, self.environ)
+
+    @cached_property
+    def terminal(self) -> Terminal:
+        """What stdout can show."""
+        return self.shown_on or Terminal.of(sys.stdout, self.environ)
+
+    def client(self, timeout_s: float = 30.0) -> Client:
+        """Return the way to the running scheduler; nothing is asked yet."""
+        return self.connect(self.place, timeout_s)
+
+    def load(self, path: Path | None = None, *, allow_inactive: bool = True) -> Config:
+        """Return the whole configuration of a file, by default this session's. Raises ConfigError, NoConfiguration.
+
+        Commands that only look take jobs that need a part which is not active yet as they are.
+        """
+        from pyscheduler.config import load_config
+
+        return load_config(path or self.config_path, env=self.environ, allow_inactive=allow_inactive)
+
+    # ----------------------------------------------------------------- output
+
+    def say(self, text: str = "") -> None:
+        """Print a line on stdout."""
+        click.echo(text, color=self.terminal.colour)
+
+    def say_all(self, lines: Iterable[str]) -> None:
+        """Print lines on stdout."""
+        for line in lines:
+            self.say(line)
+
+    def note(self, text: str) -> None:
+        """Print a line on stderr: a remark that is no part of the answer."""
+        click.echo(text, err=True)
+
+    def note_all(self, lines: Iterable[str]) -> None:
+        """Print lines on stderr."""
+        for line in lines:
+            self.note(line)
+
+    def print_json(self, value: object) -> None:
+        """Print an answer for programs: one JSON document."""
+        click.echo(json.dumps(value, indent=2, ensure_ascii=not self.terminal.unicode))
+
+
+pass_session = click.make_pass_decorator(Session, ensure=True)

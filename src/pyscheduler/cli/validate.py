@@ -1,0 +1,84 @@
+"""`validate` and `schema`: what is wrong with a configuration, what a right one looks like. Spec: jobs.md 12, 14."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from pyscheduler.cli import faults
+from pyscheduler.cli.options import file_argument, json_option, use_file, verb
+from pyscheduler.cli.session import Session, pass_session
+from pyscheduler.model.problem import Problem, Severity
+
+
+@verb("validate", "pysched validate", "pysched validate /etc/pysched.yaml", "pysched validate new.yaml --json")
+@file_argument
+@click.option("--allow-inactive", is_flag=True, help="Only warn of jobs that need a part which is not active yet.")
+@json_option
+@pass_session
+def validate(session: Session, file: str | None, allow_inactive: bool, as_json: bool) -> int:
+    """Check a configuration; every problem is told at once.
+
+    Reads FILE (by default the configuration that the other commands use) with everything it includes, and starts
+    nothing. Each problem names file, line and column, what is wrong and how to mend it. Errors go to standard output,
+    warnings to standard error; the exit code is 2 where there is an error.
+
+    `${NAME}` is read from the environment of this command, which need not be the scheduler's own.
+    """
+    from pyscheduler.config import build_config
+
+    use_file(session, file)
+    path = session.config_path
+    config, problems = build_config(path, env=session.environ, allow_inactive=allow_inactive)
+    wrong = any(problem.severity is Severity.ERROR for problem in problems)
+    if as_json:
+        session.print_json(_document(path, len(config.jobs), problems, ok=not wrong))
+    else:
+        _print(session, path, len(config.jobs), problems, wrong=wrong)
+    return faults.WRONG_USAGE if wrong else faults.OK
+
+
+def _document(path: Path, jobs: int, problems: list[Problem], *, ok: bool) -> dict[str, object]:
+    return {"ok": ok, "file": str(path), "jobs": jobs, "problems": [problem_json(problem) for problem in problems]}
+
+
+def problem_json(problem: Problem) -> dict[str, object]:
+    """Return a problem as every answer for programs has it. Spec: jobs.md 13.3."""
+    return {
+        "file": problem.file,
+        "line": problem.line,
+        "column": problem.column,
+        "job": problem.job,
+        "severity": problem.severity.value,
+        "message": problem.message,
+        "mend": problem.mend,
+    }
+
+
+def _print(session: Session, path: Path, jobs: int, problems: list[Problem], *, wrong: bool) -> None:
+    for problem in problems:
+        if problem.severity is Severity.ERROR:
+            session.say(str(problem))
+        else:
+            session.note(f"warning: {problem}")
+    if wrong:
+        count = Counter(problem.severity for problem in problems)
+        session.note(f"{path}: {faults.counted(count[Severity.ERROR], 'error')}")
+    else:
+        session.say(f"ok: {path} has {faults.counted(jobs, 'job')}")
+
+
+@verb("schema", "pysched schema > pysched.schema.json", "# yaml-language-server: $schema=pysched.schema.json")
+@pass_session
+def schema(session: Session) -> None:
+    """Print the JSON Schema of the configuration, for editors.
+
+    An editor that knows the schema completes keys and marks mistakes while the configuration is typed. The second
+    example is the line that tells it so, at the top of pysched.yaml. What lies between jobs (dependencies, pools,
+    calendars) is beyond a schema: `pysched validate` checks it.
+    """
+    from pyscheduler.config import json_schema
+
+    session.print_json(json_schema())

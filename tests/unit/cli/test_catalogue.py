@@ -1,0 +1,71 @@
+"""The catalogue knows every command without importing it, and tells the truth about each."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from pyscheduler.cli.catalogue import COMMANDS, SECTIONS
+from pyscheduler.cli.group import pysched
+from pyscheduler.cli.options import Verb
+from tests.unit.cli.prompt import Prompt
+
+NAMES = """demo init validate schema serve status runs show log trigger hold release kill rerun force-start skip
+mark-success mark-failed cancel pause resume backfill reload catch-up next forecast why diff simulate doctor backup
+restore hash-token hash-password version completion"""
+WANTED = NAMES.split()
+
+
+def test_every_command_of_the_issue_is_there() -> None:
+    """And none beside them."""
+    assert sorted(COMMANDS) == sorted(WANTED)
+
+
+def command(name: str) -> Verb:
+    found = pysched.get_command(click.Context(pysched), name)
+    assert isinstance(found, Verb)
+    return found
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_a_commands_summary_is_its_own_first_sentence(name: str) -> None:
+    """What `pysched --help` says and what `pysched NAME --help` says cannot part."""
+    found = command(name)
+    assert found.name == name
+    assert (found.help or "").partition("\n")[0].strip() == COMMANDS[name].summary
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_every_help_is_prose_with_an_example(pysched: Prompt, name: str) -> None:
+    """More than the summary, and at least one line to copy."""
+    said = pysched(name, "--help")
+    assert said.code == 0
+    assert f"pysched {name}" in said.out.partition("Examples:")[2]
+    assert len((command(name).help or "").split("\n\n")) >= 2
+    assert all(len(line) <= 100 for line in said.out.splitlines())
+
+
+def test_the_help_names_every_command_in_one_line(pysched: Prompt) -> None:
+    """By section; at eighty columns no summary wraps."""
+    said = pysched("--help")
+    for title, commands in SECTIONS.items():
+        assert f"{title}:" in said.out
+        for name, entry in commands.items():
+            assert f"  {name.ljust(13)}  {entry.summary}\n" in said.out
+
+
+def test_a_misspelt_command_gets_a_hint(pysched: Prompt) -> None:
+    """Exit code 2."""
+    said = pysched("statsu")
+    assert said.code == 2
+    assert said.err.startswith("error: there is no command 'statsu'; did you mean status?")
+
+
+@pytest.mark.parametrize(
+    "given", [["--url", "http://x", "status"], ["status", "--url", "http://x"], ["status", "--token", "t"]]
+)
+def test_a_remote_scheduler_belongs_to_a_later_release(pysched: Prompt, given: list[str]) -> None:
+    """Said, not taken for a typing mistake; the token is not repeated."""
+    said = pysched(*given)
+    assert said.code == 2
+    assert "this release has none yet" in said.err

@@ -1,0 +1,81 @@
+"""What a changed configuration changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.cli.prompt import Prompt
+
+OLD = """
+scheduler: {timezone: Europe/Berlin}
+pools: {db: 2}
+jobs:
+  extract: {command: "true", schedule: "30 2 * * *"}
+  load: {command: "true", depends_on: [extract]}
+  gone: {command: "true", schedule: manual}
+"""
+NEW = (
+    OLD.replace("30 2", "30 3")
+    .replace("db: 2", "db: 3")
+    .replace("gone", "fresh")
+    .replace("depends_on: [extract]", "depends_on: [{job: extract, on: done}]")
+)
+
+
+@pytest.fixture
+def both(pysched: Prompt) -> Prompt:
+    (pysched.folder / "old.yaml").write_text(OLD)
+    (pysched.folder / "new.yaml").write_text(NEW)
+    return pysched
+
+
+def files(prompt: Prompt, *names: str) -> list[str]:
+    return [str(prompt.folder / name) for name in names]
+
+
+def test_what_is_written_and_what_follows_from_it(both: Prompt) -> None:
+    """Definitions first, then the runs that come, go or move, before and after."""
+    said = both("diff", *files(both, "old.yaml", "new.yaml"), "--days", "1")
+    assert said.code == 0
+    assert said.out.splitlines() == [
+        "job fresh is new",
+        "job gone is gone",
+        "job extract differs in schedules",
+        "job load differs in depends_on",
+        "pool db: 2 -> 3",
+        "",
+        "In the next 1 days:",
+        "  wait lost: load no longer waits for the success of extract of the same run date",
+        "  wait added: load waits for the done of extract of the same run date",
+        "CHANGE  JOB      RUN DATE    BEFORE                     AFTER",
+        "moved   extract  2027-05-21  2027-05-21 02:30:00+02:00  2027-05-21 03:30:00+02:00",
+        "moved   load     2027-05-21  2027-05-21 02:30:00+02:00  2027-05-21 03:30:00+02:00",
+    ]
+
+
+def test_the_difference_for_programs(both: Prompt) -> None:
+    """Stable names, instants in UTC."""
+    found = both("diff", *files(both, "old.yaml", "new.yaml"), "--days", "1", "--json").json
+    assert (found["added"], found["removed"]) == (["fresh"], ["gone"])
+    assert found["pools"] == {"db": {"old": 2, "new": 3}}
+    moved = next(each for each in found["firings"] if each["job"] == "extract")
+    assert (moved["kind"], moved["before"], moved["after"]) == ("moved", "2027-05-21T00:30:00Z", "2027-05-21T01:30:00Z")
+
+
+def test_nothing_differs(both: Prompt) -> None:
+    """Exit code 0 whatever differs; a file against itself differs in nothing."""
+    said = both("diff", *files(both, "old.yaml", "old.yaml"))
+    assert (said.code, said.out) == (0, "Nothing differs.\n")
+
+
+def test_a_change_that_moves_no_run(both: Prompt) -> None:
+    """Said in so many words."""
+    (both.folder / "other.yaml").write_text(OLD.replace('gone: {command: "true"', 'gone: {command: "false"'))
+    lines = both("diff", *files(both, "old.yaml", "other.yaml"), "--days", "5").out.splitlines()
+    assert lines == ["job gone differs in command", "", "No run of the next 5 days comes, goes or moves."]
+
+
+def test_a_faulty_file_is_exit_code_2(both: Prompt) -> None:
+    """Whichever of the two it is."""
+    (both.folder / "bad.yaml").write_text("jobs: []")
+    assert both("diff", *files(both, "old.yaml", "bad.yaml")).code == 2

@@ -1,0 +1,49 @@
+"""Credentials: the secret is shown once or never, the hash is what a file keeps."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from argon2 import PasswordHasher
+
+from tests.unit.cli.prompt import Prompt
+
+
+def test_a_token_and_its_hash_belong_together(pysched: Prompt) -> None:
+    """32 random bytes, URL-safe; the hash is its SHA-256 in hex (spec: jobs.md 13.2)."""
+    found = pysched("hash-token", "--json").json
+    assert len(found["token"]) == 43
+    assert hashlib.sha256(found["token"].encode()).hexdigest() == found["token_sha256"]
+    first, second = pysched("hash-token").out.splitlines()
+    assert first.startswith("token: ")
+    assert second.startswith("token_sha256: ")
+
+
+def test_two_tokens_differ(pysched: Prompt) -> None:
+    """They are random."""
+    assert pysched("hash-token").out != pysched("hash-token").out
+
+
+def typing(monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
+    left = list(words)
+    monkeypatch.setattr("click.termui.hidden_prompt_func", lambda _prompt: left.pop(0))
+
+
+def test_a_password_is_asked_for_twice_and_never_shown(pysched: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only its hash comes out, and the hash checks."""
+    typing(monkeypatch, "correct horse", "correct horse")
+    said = pysched("hash-password")
+    assert said.code == 0
+    hashed = said.out.removeprefix("password_hash: ").strip()
+    assert hashed.startswith("$argon2id$")
+    assert PasswordHasher().verify(hashed, "correct horse")
+    assert "correct horse" not in said.out + said.err
+
+
+def test_a_short_or_mistyped_password_is_asked_for_again(pysched: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until two long enough ones are alike."""
+    typing(monkeypatch, "short", "long enough", "long  enough", "long enough", "long enough")
+    said = pysched("hash-password", "--json")
+    assert PasswordHasher().verify(said.json["password_hash"], "long enough")
+    assert "8 is the least" in said.err

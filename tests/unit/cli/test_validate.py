@@ -1,0 +1,76 @@
+"""What is wrong with a configuration, and what a right one looks like."""
+
+from __future__ import annotations
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.unit.cli.prompt import Prompt
+
+GOOD = 'jobs:\n  one: {command: "true", schedule: "@daily"}\n'
+BAD = 'jobs:\n  one:\n    command: "true"\n    schedule: "0 24 * * *"\n  two: {command: "true", depends_on: [on]}\n'
+WARNED = 'jobs:\n  one: {command: [no-such-program-at-all], schedule: "@daily"}\n'
+
+
+def test_a_good_configuration_is_ok(pysched: Prompt) -> None:
+    """Exit code 0, and how many jobs it has."""
+    pysched.config.write_text(GOOD)
+    said = pysched("validate")
+    assert (said.code, said.out, said.err) == (0, f"ok: {pysched.config} has 1 job\n", "")
+
+
+def test_every_error_is_told_at_once_on_stdout(pysched: Prompt) -> None:
+    """`file:line:column: job N: message; mend`, exit code 2."""
+    pysched.config.write_text(BAD)
+    said = pysched("validate")
+    assert said.code == 2
+    first, second = said.out.splitlines()
+    assert first.startswith(f"{pysched.config}:4:15: job one: schedule")
+    assert second.startswith(f"{pysched.config}:5:")
+    assert 'did you mean "one"?' in second
+    assert said.err == f"{pysched.config}: 2 errors\n"
+
+
+def test_a_warning_is_no_error(pysched: Prompt) -> None:
+    """On stderr; the configuration is still ok."""
+    pysched.config.write_text(WARNED)
+    said = pysched("validate")
+    assert said.code == 0
+    assert said.out.startswith("ok:")
+    assert said.err.startswith(f"warning: {pysched.config}:2:")
+
+
+def test_problems_for_programs(pysched: Prompt) -> None:
+    """One document with every problem."""
+    pysched.config.write_text(BAD)
+    said = pysched("validate", "--json")
+    assert said.code == 2
+    found = said.json
+    assert found["ok"] is False
+    assert [problem["line"] for problem in found["problems"]] == [4, 5]
+    assert set(found["problems"][0]) == {"file", "line", "column", "job", "severity", "message", "mend"}
+
+
+def test_a_file_may_be_named(pysched: Prompt) -> None:
+    """As an argument, or with -c before or after the command."""
+    other = pysched.folder / "other.yaml"
+    other.write_text(GOOD)
+    pysched.config.write_text(BAD)
+    for given in (["validate", str(other)], ["-c", str(other), "validate"], ["validate", "-c", str(other)]):
+        assert pysched(*given).out == f"ok: {other} has 1 job\n"
+
+
+def test_a_file_that_is_not_there(pysched: Prompt) -> None:
+    """Exit code 2 and its name."""
+    said = pysched("validate", "nowhere.yaml")
+    assert said.code == 2
+    assert "nowhere.yaml" in said.out
+
+
+def test_the_schema_accepts_what_is_good_and_refuses_a_misspelt_key(pysched: Prompt) -> None:
+    """An editor that has it marks the mistake while it is typed."""
+    schema = pysched("schema").json
+    jsonschema.validate(yaml.safe_load(GOOD), schema)
+    with pytest.raises(jsonschema.ValidationError, match="xschedule"):
+        jsonschema.validate(yaml.safe_load(GOOD.replace("schedule", "xschedule")), schema)

@@ -1,0 +1,36 @@
+"""Whose a file is, from its name alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyscheduler.engine.minding.tidy import _NAME, ENDINGS, status_path
+from pyscheduler.minder import notes
+
+STATUS = status_path(Path("/state/status"), "nightly.2027-05-20.1", 2, "0a1b2c")
+
+
+def test_the_key_is_part_of_the_name() -> None:
+    """`<run_id>.<attempt>.<key>.json`, and everything else hangs on that."""
+    assert str(STATUS) == "/state/status/nightly.2027-05-20.1.2.0a1b2c.json"
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_file_of_an_attempt_is_known_by_its_key(ending: str) -> None:
+    """Note, identity, order to stop, and what a crash leaves of them."""
+    match = _NAME.fullmatch(STATUS.name + ending)
+    assert match is not None
+    assert (match["key"], match["stem"]) == ("0a1b2c", STATUS.name)
+
+
+@pytest.mark.parametrize("name", ["readme.txt", ".lock-test.12", "x.json.bak", "x.json.pid.old", "json", "x.pid"])
+def test_what_is_not_ours_is_nobodys(name: str) -> None:
+    """A file of any other shape is never removed."""
+    assert _NAME.fullmatch(name) is None
+
+
+def test_nothing_that_hangs_on_a_note_is_forgotten() -> None:
+    """Every suffix the formats know is among those removed."""
+    assert {notes.IDENTITY, notes.STOP, notes.BLOCK, ""} <= set(ENDINGS)
