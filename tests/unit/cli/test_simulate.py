@@ -42,6 +42,18 @@ def test_a_board_of_what_would_happen(night: Prompt) -> None:
     ]
 
 
+def test_the_seeds_day(pysched: Prompt) -> None:
+    """Seed 004, "Try It": bake at nine, ice after it, both on 19 October 2026, ice succeeded."""
+    pysched.config.write_text(
+        'jobs:\n  bake: {command: ./bake.sh, schedule: "0 9 * * *"}\n  ice: {command: ./ice.sh, depends_on: [bake]}\n'
+    )
+    lines = pysched("simulate", "--from", "2026-10-19", "--to", "2026-10-19").out.splitlines()
+    assert lines[-2:] == [
+        "bake.2026-10-19.1  ✓ succeeded    1  2026-10-19 09:00:00+00:00  1m00s  -",
+        "ice.2026-10-19.1   ✓ succeeded    1  2026-10-19 09:01:00+00:00  1m00s  -",
+    ]
+
+
 def test_a_failure_on_one_date(night: Prompt) -> None:
     """Every attempt of that run fails, what depends on it is blocked or runs, the other day is as ever."""
     found = night("simulate", *DAYS, "--fail", "load@2027-05-20", "--json").json
