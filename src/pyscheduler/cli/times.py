@@ -38,9 +38,9 @@ class Times:
         """Return the instant at which a day begins; where clocks skip midnight, the end of the gap."""
         return datetime.combine(day, time.min, self.zone).astimezone(UTC)
 
-    def full(self, instant: datetime) -> str:
+    def full(self, instant: datetime, *, seconds: bool = True) -> str:
         """Return date, time and offset: `2027-05-20 03:05:12+02:00`."""
-        return self.local(instant).isoformat(" ", "seconds")
+        return self.local(instant).isoformat(" ", "seconds" if seconds else "minutes")
 
     def on(self, day: date, instant: datetime, *, seconds: bool = True) -> str:
         """Return the time and offset alone where the instant lies on `day`, with month and day where it does not."""
