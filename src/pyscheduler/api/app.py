@@ -35,6 +35,7 @@ def build_app(host: Host, *, identify: Identify = peer_caller, desk: FrontDesk |
             PyschedError: problems.on_family,
             HTTPException: problems.on_http,
             RequestValidationError: problems.on_bad_request,
+            OverflowError: problems.on_overflow,
             Exception: problems.on_bug,
         },
     )
