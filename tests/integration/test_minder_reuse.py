@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -197,9 +198,15 @@ def _is_open(fd: str) -> bool:
 
 async def test_a_rehearsal_leaves_nothing_behind(tmp_path: Path) -> None:
     """What the nursery plays through before its first fork is gone when the first attempt runs, and told to nobody."""
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    abandoned = Path(rehearsal.MEMORY) / f"{rehearsal.PREFIX}{dead.pid}.0"
+    abandoned.mkdir()
+    (abandoned / "0.json").touch()
     async with minders(tmp_path, env={"PYSCHED_CRASH": "claim.opened:2"}) as (launcher, yard):
         nursery = nursery_above(await minder_for(launcher, yard.spec("true")))
-        assert not [path for path in Path(rehearsal.MEMORY).glob("pysched-rehearsal.*") if f".{nursery}." in path.name]
+        assert not abandoned.exists()
+        assert not list(Path(rehearsal.MEMORY).glob(f"{rehearsal.PREFIX}{nursery}.*"))
         assert [one for one in children_of(nursery) if not one.alive] == []
         assert len(os.listdir(f"/proc/{nursery}/fd")) == 8
 

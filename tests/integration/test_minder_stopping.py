@@ -254,6 +254,7 @@ async def test_what_outlives_kill_is_named_as_a_survivor(tmp_path: Path) -> None
             handle.terminate("kill")
             result = await handle.wait()
             assert (result.survivors, result.stopped_by) == ((pid,), "kill")
+            (group / "freezer.state").write_text("THAWED")
     finally:
         (group / "freezer.state").write_text("THAWED")
         kill(pid)

@@ -15,12 +15,14 @@ from .ears import Ears
 
 ROUNDS = 8
 MEMORY = "/dev/shm"
+PREFIX = "pysched-rehearsal."
 ENVIRONMENT = {"PATH": os.defpath} | {f"VARIABLE_{number}": "x" * number for number in range(40)}
 
 
 def rehearse(signals: int) -> None:
     """Play ROUNDS attempts with nobody to hear of them. About 20 ms, once."""
-    folder = os.path.join(MEMORY, f"pysched-rehearsal.{os.getpid()}.{os.urandom(8).hex()}")
+    _tidy_up()
+    folder = os.path.join(MEMORY, f"{PREFIX}{os.getpid()}.{os.urandom(8).hex()}")
     armed = dict(crash.ARMED)
     crash.ARMED.clear()  # a test's crash points are meant for real attempts
     try:
@@ -69,6 +71,18 @@ def _order(folder: str, number: int) -> frames.Order:
     }
     (payload,) = frames.Reader().feed(frames.frame(notes.line(head) + notes.line(body)))
     return frames.Order(payload)
+
+
+def _tidy_up() -> None:
+    """Remove what nurseries left that were killed in the middle of their rehearsal."""
+    try:
+        names = [name for name in os.listdir(MEMORY) if name.startswith(PREFIX)]
+    except OSError:
+        return
+    for name in names:
+        pid = name.split(".")[1]
+        if pid.isdigit() and kernel.start_ticks(int(pid)) is None:
+            _remove(os.path.join(MEMORY, name))
 
 
 def _remove(folder: str) -> None:
