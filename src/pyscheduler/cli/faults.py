@@ -13,10 +13,7 @@ A bug of ours is no exception: one line, and the traceback in a file that the li
 from __future__ import annotations
 
 import os
-import platform
 import sys
-import tempfile
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
@@ -120,6 +117,10 @@ def counted(number: int, noun: str) -> str:
 
 def save_bug(error: BaseException, arguments: Sequence[str]) -> str:
     """Write a bug's traceback to a file of its own and return the one line that tells of it."""
+    import platform
+    import tempfile
+    import traceback
+
     text = "".join(
         (
             f"pysched {__version__}, Python {platform.python_version()}, {platform.platform()}\n",
