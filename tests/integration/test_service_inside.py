@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pyscheduler.engine.core import Engine
 from pyscheduler.service import house, serve, supervise
 from pyscheduler.store import Batch, Store
 
@@ -42,7 +43,8 @@ async def test_it_leaves_the_process_as_it_was(file: Path) -> None:
     before = os.umask(0o022), sys.getswitchinterval()
     for _ in range(2):
         stop = asyncio.Event()
-        serving = await begun(file, asyncio.Event(), stop, exits := [])
+        exits: list[int] = []
+        serving = await begun(file, asyncio.Event(), stop, exits)
         assert sys.getswitchinterval() < before[1]
         stop.set()
         assert await serving == 0
@@ -82,7 +84,7 @@ async def test_an_engine_that_cannot_be_made_is_tried_again(
     """Even a bug of ours is waited out: the next try may go well, and the store is free for it."""
     caplog.set_level(logging.INFO)
     monkeypatch.setattr(supervise, "FIRST_WAIT_S", 0.05)
-    real, tries = supervise.Engine, []
+    real, tries = Engine, []
 
     def fails_once(*arguments: object, **more: object) -> object:
         tries.append(arguments)
