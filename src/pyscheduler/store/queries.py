@@ -26,7 +26,7 @@ from typing import Final
 from sqlalchemy import bindparam, func, select
 
 from pyscheduler.model.run import Run
-from pyscheduler.store import rows, run_streams, schema
+from pyscheduler.store import columns, rows, run_streams, schema
 from pyscheduler.store.questions import Page, RunQuery, cursor_at
 from pyscheduler.store.readers import Snapshot
 from pyscheduler.store.run_streams import Window
@@ -175,8 +175,8 @@ class _Source:
 
 @cache
 def _runs_of_ids() -> Statement:
-    columns = (schema.runs.c[name] for name in rows.RUN)
-    return compiled(select(*columns).where(is_one_of(schema.runs.c.run_id, "run_ids")))
+    every = (schema.runs.c[name] for name in columns.RUN)
+    return compiled(select(*every).where(is_one_of(schema.runs.c.run_id, "run_ids")))
 
 
 @cache
