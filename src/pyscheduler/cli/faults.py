@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
 import click
@@ -108,6 +108,15 @@ def problem_line(problem: Mapping[str, object]) -> str:
     subject = f"job {problem['job']}: " if problem.get("job") else ""
     mend = f"; {problem['mend']}" if problem.get("mend") else ""
     return f"{problem.get('severity', 'error')}: {place}: {subject}{problem.get('message', '')}{mend}"
+
+
+def no_such_job(name: str, jobs: Iterable[str], where: object) -> CommandError:
+    """Return the error for a job that a configuration has not got, with a near name."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(jobs), n=1)
+    mend = f"did you mean {near[0]}?" if near else "`pysched next` lists all jobs"
+    return CommandError(f"there is no job {name}", where=str(where), mend=mend)
 
 
 def counted(number: int, noun: str) -> str:
