@@ -12,8 +12,8 @@ HEAD = """# States
 
 Drawn from the one table in `rules/lifecycle.py` (a test holds this page to it). What is not here cannot happen.
 
-Open: `scheduled` `waiting` `blocked` `queued` `running` `retry_wait` `held`. Final: `succeeded` `failed` `skipped` `cancelled`;
-only a hand, or the rerun of an upstream that alone had decided it, moves a final run.
+Open: `scheduled` `waiting` `blocked` `queued` `running` `retry_wait` `held`. Final: `succeeded` `failed` `skipped`
+`cancelled`; only a hand, or the rerun of an upstream that alone had decided it, moves a final run.
 
 | from | when | to |
 |---|---|---|

@@ -19,6 +19,7 @@ from pyscheduler.engine.clock import SystemClock
 from pyscheduler.engine.launcher import MinderLauncher, status_path
 from pyscheduler.engine.minding.census import take_census
 from pyscheduler.engine.ports import AttemptRef, LaunchSpec
+from pyscheduler.minder import claim
 
 PATIENCE_S = 30.0
 """Longer than anything here takes on a busy machine; a test that needs all of it has failed."""
@@ -86,8 +87,11 @@ async def minders(home: Path, **options: Any) -> AsyncIterator[tuple[MinderLaunc
         yield launcher, yard
     finally:
         await launcher.close()
-        for pid in carriers(yard.keys):
-            kill(pid)
+        end = time.monotonic() + 5
+        while time.monotonic() < end and (carriers(yard.keys) or guarded(yard)):
+            for pid in carriers(yard.keys):
+                kill(pid)
+            await asyncio.sleep(0.02)
 
 
 def hurried(home: Path, *extra: str, **constants: float) -> str:
@@ -122,6 +126,17 @@ def kill(pid: int, signum: int = signal.SIGKILL) -> None:
         os.kill(pid, signum)
     except ProcessLookupError:
         pass  # which is what was wanted
+
+
+def guarded(yard: Yard) -> bool:
+    """Whether somebody still holds the lock of an attempt of this yard."""
+    for path in yard.status.glob("*.pid"):
+        if not any(key in path.name for key in yard.keys):
+            continue
+        with path.open("r+") as file:
+            if not claim.try_lock(file.fileno()):
+                return True
+    return False
 
 
 def carriers(keys: set[str]) -> list[int]:

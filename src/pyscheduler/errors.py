@@ -9,12 +9,17 @@ PyschedError                    where · what · how to mend
 │   ├── Forbidden      403
 │   ├── NotFound       404
 │   ├── Conflict       409
+│   ├── TooSlow        408      and these before anybody looks at what is asked for
+│   ├── TooLarge       413
+│   ├── WrongType      415
+│   ├── HeadTooLarge   431
 │   └── Unavailable    503      stopping, starting, or failed
 ├── StoreError                  the operator: the disk, the file, the server
 │   ├── StoreLocked             another process has it
 │   ├── StoreDamaged            the file is not what we wrote
 │   ├── StoreForeign            a newer program wrote it, or it is somebody else's
 │   └── StoreUnavailable        out of reach or out of room: may pass by itself
+├── AlreadyServed               the operator: another scheduler is at home in this folder
 ├── LaunchError                 the operator: nothing could be started on this machine
 └── EngineFailedError           the operator: the engine has failed stop; `__cause__` says why
 ```
@@ -95,6 +100,34 @@ class NotFound(ActionError):
     status = 404
 
 
+class TooSlow(ActionError):
+    """The request's body did not come in time."""
+
+    code = "too-slow"
+    status = 408
+
+
+class TooLarge(ActionError):
+    """The request's body is larger than it may be."""
+
+    code = "too-large"
+    status = 413
+
+
+class WrongType(ActionError):
+    """What was posted is no JSON, or does not say so."""
+
+    code = "wrong-type"
+    status = 415
+
+
+class HeadTooLarge(ActionError):
+    """The request's head is larger than it may be."""
+
+    code = "head-too-large"
+    status = 431
+
+
 class Conflict(ActionError):
     """The run or job is in a state that does not allow it."""
 
@@ -142,6 +175,12 @@ class StoreUnavailable(StoreError):
     """The store is out of reach, read-only or out of room; it may pass by itself."""
 
     code = "store-unavailable"
+
+
+class AlreadyServed(PyschedError):
+    """Another process serves this state folder."""
+
+    code = "already-served"
 
 
 class LaunchError(PyschedError):

@@ -396,6 +396,8 @@ def test_prunable_runs_are_the_oldest_that_have_ended(store: Store) -> None:
     )
     found = store.final_runs_before(DAY, 3, keep={ended[3].run_id})
     assert [run.run_id for run in found] == [ended[age].run_id for age in (4, 2, 1)]
+    assert {run.run_id for run in store.final_runs_before(DAY, 100)} == {ended[age].run_id for age in (4, 3, 2, 1)}
+    assert [run.run_id for run in store.final_runs_before(DAY, 2)] == [ended[age].run_id for age in (4, 3)]
     assert [run.log_paths for run in found] == [("/l/out", "/l/err"), (), ()]
 
 

@@ -58,7 +58,7 @@ LINES = [
         actor=("scheduler", "scheduler", "ada", "bob")[index % 11 % 4],
         at=NOON + timedelta(seconds=index * 7 % 50),
     )
-    for index, run in enumerate(RUNS[:200])
+    for index, run in enumerate(RUNS[:8] * 10 + RUNS[:120])
 ]
 
 
@@ -205,6 +205,15 @@ def test_the_pages_of_the_logbook_hold_what_was_asked_for(store: Store, bounds: 
     order: Callable[[LogbookLine], Any] = (lambda line: line.id) if query.run_id else (lambda line: (line.at, line.id))
     expected = sorted((line for line in numbered if line_matches(line, query)), key=order, reverse=query.newest_first)
     assert every_page(lambda cursor: store.lines(replace(query, cursor=cursor)), query.limit) == expected
+
+
+def test_jobs_that_hardly_ran_lately_fill_a_page_all_the_same(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The short look at all runs together is only a try: what it does not find is looked for job by job."""
+    monkeypatch.setattr("pyscheduler.store.queries.FEW_JOBS", 1)
+    monkeypatch.setattr("pyscheduler.store.queries.A_TRY", 10)
+    monkeypatch.setattr("pyscheduler.store.run_streams.SIEVED_PIECE", 3)
+    page = store.runs(RunQuery(jobs={"alpha", "beta"}, states={RunState.FAILED}, limit=15))
+    assert len(page.items) == 15
 
 
 def test_the_last_page_says_that_it_is_the_last(store: Store) -> None:

@@ -16,7 +16,7 @@ from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.minding import link, starting
 from pyscheduler.engine.ports import Lost, Running
 from pyscheduler.errors import LaunchError
-from pyscheduler.minder import kernel
+from pyscheduler.minder import claim, kernel
 from tests.yard import Yard, alive, kill, minders, until
 
 
@@ -87,6 +87,16 @@ async def test_a_nursery_that_takes_no_order_is_replaced(tmp_path: Path, monkeyp
         assert yard.file("ran").read_text() == "x\n"
 
 
+async def test_a_nursery_that_takes_its_orders_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long its attempts run: what was read counts, and is told."""
+    monkeypatch.setattr(link, "TAKE_S", 0.3)
+    async with minders(tmp_path) as (launcher, yard):
+        nursery = await nursery_of(launcher, yard)
+        running = await launcher.launch(yard.spec("sleep 1; exit 4"))
+        assert (await running.wait()).exit_code == 4
+        assert await nursery_of(launcher, yard) == nursery
+
+
 async def test_after_ten_seconds_launch_looks_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No word from anybody: the order is revoked, and the error means that nothing can start any more."""
     monkeypatch.setattr(starting, "LAUNCH_S", 0.3)
@@ -101,6 +111,23 @@ async def test_after_ten_seconds_launch_looks_for_itself(tmp_path: Path, monkeyp
         await launcher.close()
         await settled(nursery)
         assert not yard.file("ran").exists()
+
+
+async def test_a_cancelled_find_leaves_no_lock_behind(tmp_path: Path) -> None:
+    """Whoever stops looking lets go: else its own lock would look like a guardian for ever."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec("exit 3")
+        await (await launcher.launch(spec)).wait()
+        spec.status_path.unlink()
+        for turns in range(12):
+            async with minders(tmp_path) as (second, _):
+                finding = asyncio.ensure_future(second.find(yard.ref(spec)))
+                for _ in range(turns):
+                    await asyncio.sleep(0.002)
+                finding.cancel()
+                await asyncio.wait([finding])
+                with Path(f"{spec.status_path}.pid").open("r+") as file:
+                    assert claim.try_lock(file.fileno()), turns
 
 
 async def test_the_same_order_twice_starts_once(tmp_path: Path) -> None:

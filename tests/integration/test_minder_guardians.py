@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from pyscheduler.engine.launcher import MinderLauncher
+from pyscheduler.engine.minding import finding
 from pyscheduler.engine.ports import AttemptHandle, Finished, LaunchSpec, Lost, Running
+from pyscheduler.minder import notes
 from tests.yard import Yard, alive, kill, minders, number_in, until
 
 WAITS = "echo $$ > pid; while [ ! -e go ]; do sleep 0.02; done; exit 7"
@@ -108,6 +110,21 @@ async def test_who_ended_the_job_outlives_the_minder_that_did(tmp_path: Path) ->
     async with minders(tmp_path, env=env) as (launcher, yard):
         result = await (await launcher.launch(yard.spec("exec sleep 600", timeout_s=0.2))).wait()
         assert (result.stopped_by, result.signal) == ("timeout", signal.SIGTERM)
+
+
+async def test_the_nursery_ends_what_the_minder_had_begun_to_end(tmp_path: Path) -> None:
+    """TERM was sent and ignored, the minder killed, the order's file gone: the grace still runs out."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec("trap '' TERM; echo $$ > pid; while :; do sleep 0.02; done", kill_grace_s=0.5)
+        handle = await launcher.launch(spec)
+        pid, minder = await up(yard), minder_of(handle)
+        handle.terminate("kill")
+        await until(lambda: '"ending":"kill"' in Path(f"{spec.status_path}.pid").read_text())
+        kill(minder, signal.SIGSTOP)
+        Path(f"{spec.status_path}.stop").unlink()
+        kill(minder)
+        result = await handle.wait()
+        assert (result.stopped_by, result.signal, alive(pid)) == ("kill", signal.SIGKILL, False)
 
 
 async def test_a_minder_alone_still_writes_the_note(tmp_path: Path) -> None:
@@ -234,6 +251,26 @@ async def test_a_note_wins_over_everything(tmp_path: Path) -> None:
             assert found.result.exit_code == 42
 
 
+async def test_what_appears_between_two_looks_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody alive at the first look: a hundred milliseconds later a note is there, and it is no loss."""
+    monkeypatch.setattr(finding, "TWICE_S", 0.5)
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec("exit 3")
+        await (await launcher.launch(spec)).wait()
+        hidden = spec.status_path.rename(tmp_path / "note")
+        identity_file = Path(f"{spec.status_path}.pid")
+        identity_file.write_text(
+            identity_file.read_text().replace('"nursery":{', '"nursery":{"was":1,"pid":1},"was":{')
+        )
+        async with minders(tmp_path) as (second, _):
+            finding_it = asyncio.ensure_future(second.find(yard.ref(spec)))
+            await asyncio.sleep(0.25)
+            hidden.rename(spec.status_path)
+            found = await finding_it
+            assert isinstance(found, Finished)
+            assert found.result.exit_code == 3
+
+
 async def test_a_corrupt_note_is_no_note(tmp_path: Path) -> None:
     """Half a line, zeros, or a `v` nobody knows: ignored, and the files and processes decide."""
     async with minders(tmp_path) as (launcher, yard):
@@ -256,15 +293,11 @@ async def test_an_unfinished_last_line_is_ignored(tmp_path: Path) -> None:
             file.write('{"guardian":{"pid":1')
         kill(minder_of(handle))
         await until(lambda: handle.remark == f"minder gone, the nursery guards process {pid}", handle.remark)
-        assert '"guardian":{"pid":' + str(nursery_of_raw(spec)) in Path(f"{spec.status_path}.pid").read_text()
+        found = notes.parse_identity(Path(f"{spec.status_path}.pid").read_bytes(), spec.key)
+        assert found is not None
+        assert found.guardian == found.nursery
         yard.file("go").touch()
         assert (await handle.wait()).exit_code == 7
-
-
-def nursery_of_raw(spec: LaunchSpec) -> int:
-    first = json.loads(Path(f"{spec.status_path}.pid").read_text().splitlines()[0])
-    pid: int = first["nursery"]["pid"]
-    return pid
 
 
 async def test_a_stopped_nursery_owes_the_note(tmp_path: Path) -> None:

@@ -65,6 +65,16 @@ async def test_a_job_leads_its_own_session_with_nothing_of_ours(tmp_path: Path) 
         assert key == spec.key
 
 
+async def test_a_job_dies_of_a_broken_pipe_like_any_other(tmp_path: Path) -> None:
+    """The interpreter ignores SIGPIPE and SIGXFSZ; a shell under it must not."""
+    async with minders(tmp_path) as (launcher, yard):
+        for more in ({}, {"nice": 0}):
+            spec = yard.spec("grep SigIgn /proc/self/status", **more)  # type: ignore[arg-type]
+            await run(launcher, spec)
+            ignored = int(yard.out(spec).split()[1], 16)
+            assert not ignored & (1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1)
+
+
 async def test_a_job_is_killed_before_what_watches_over_it(tmp_path: Path) -> None:
     """The kernel's choice under memory pressure is the job, not minder, nursery or scheduler."""
     async with minders(tmp_path) as (launcher, yard):
@@ -72,10 +82,10 @@ async def test_a_job_is_killed_before_what_watches_over_it(tmp_path: Path) -> No
         handle = await launcher.launch(spec)
         mine = int(Path("/proc/self/oom_score_adj").read_text())
         await until(lambda: spec.stdout_path.exists() and yard.out(spec))
-        minder = int(Path(f"/proc/{handle.pid}/oom_score_adj").read_text())
+        score = Path(f"/proc/{handle.pid}/oom_score_adj")
+        await until(lambda: int(score.read_text()) == mine, "the minder has its own score back")
         yard.file("go").touch()
         await handle.wait()
-        assert minder == mine
         assert int(yard.out(spec)) > mine
 
 
@@ -181,6 +191,9 @@ async def test_no_file_of_ours_depends_on_the_schedulers_umask(tmp_path: Path, s
             await run(launcher, spec)
             given = yard.spec("umask; touch g; mkdir e", umask=0o027)
             await run(launcher, given)
+            await run(launcher, yard.spec("true", umask=0))
+            deep = yard.spec("true", stdout_path=yard.logs / "a" / "b" / "x.out")
+            await run(launcher, deep)
     finally:
         os.umask(before)
 
@@ -193,6 +206,7 @@ async def test_no_file_of_ours_depends_on_the_schedulers_umask(tmp_path: Path, s
     assert (mode(yard.file("g")), mode(yard.file("e"))) == (0o640, 0o750)
     assert mode(spec.status_path) == mode(Path(f"{spec.status_path}.pid")) == 0o600
     assert mode(spec.stdout_path) == 0o640
+    assert mode(deep.stdout_path.parent.parent) == 0o750
 
 
 async def test_the_use_of_the_machine_is_noted(tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pyscheduler.engine.launcher import MinderLauncher, read_status
+from pyscheduler.engine.minding import finding, sight
 from pyscheduler.engine.ports import Finished, Lost, Running
 from pyscheduler.errors import LaunchError
 from pyscheduler.minder import kernel
@@ -136,6 +138,43 @@ async def test_sweep_removes_what_is_final_and_names_what_nobody_knows(launcher:
     assert await launcher.sweep(yard.status, known.get) == (specs["unknown"].status_path,)
     left = {path.name.split(".")[4] for path in yard.status.iterdir()}
     assert left == {specs["open"].key, specs["unknown"].key}
+
+
+async def test_who_cannot_look_does_not_call_it_lost(
+    launcher: MinderLauncher, yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that cannot be read is no proof of anything: the attempt counts as running until it can."""
+    monkeypatch.setattr(finding, "ROUND_S", 0.1)
+    spec = yard.spec("exit 3")
+    await (await launcher.launch(spec)).wait()
+    other = MinderLauncher()
+    look = sight.grab
+    faults = iter([OSError(5, "Input/output error")] * 3)
+
+    def fail(*args: Any, **kwargs: Any) -> Any:
+        for fault in faults:
+            raise fault
+        return look(*args, **kwargs)
+
+    monkeypatch.setattr(sight, "grab", fail)
+    found = await other.find(yard.ref(spec))
+    assert isinstance(found, Running)
+    await until(lambda: found.handle.remark == "cannot look after it: [Errno 5] Input/output error")
+    assert (await found.handle.wait()).exit_code == 3
+    await other.close()
+
+
+async def test_a_file_that_cannot_be_removed_is_left_to_the_next_sweep(
+    launcher: MinderLauncher, yard: Yard, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Discarding never fails an engine: the fault is named and the file stays."""
+    spec = yard.spec("exit 3")
+    await (await launcher.launch(spec)).wait()
+    obstacle = Path(f"{spec.status_path}.stop")
+    obstacle.mkdir()
+    await launcher.discard([yard.ref(spec)])
+    assert list(yard.status.iterdir()) == [obstacle]
+    assert "Is a directory" in caplog.text
 
 
 async def test_a_launcher_that_is_dropped_lets_its_nursery_go(yard: Yard) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -18,7 +19,7 @@ from pyscheduler.engine import machine
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.ports import LaunchSpec
 from pyscheduler.errors import LaunchError
-from pyscheduler.minder import kernel, watch
+from pyscheduler.minder import kernel, rehearsal, watch
 from tests.yard import Yard, alive, hurried, kill, minders, until
 
 
@@ -195,6 +196,21 @@ def _is_open(fd: str) -> bool:
 # ------------------------------------------------------------------------------- when the machine has no room
 
 
+async def test_a_rehearsal_leaves_nothing_behind(tmp_path: Path) -> None:
+    """What the nursery plays through before its first fork is gone when the first attempt runs, and told to nobody."""
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    abandoned = Path(rehearsal.MEMORY) / f"{rehearsal.PREFIX}{dead.pid}.0"
+    abandoned.mkdir()
+    (abandoned / "0.json").touch()
+    async with minders(tmp_path, env={"PYSCHED_CRASH": "claim.opened:2"}) as (launcher, yard):
+        nursery = nursery_above(await minder_for(launcher, yard.spec("true")))
+        assert not abandoned.exists()
+        assert not list(Path(rehearsal.MEMORY).glob(f"{rehearsal.PREFIX}{nursery}.*"))
+        assert [one for one in children_of(nursery) if not one.alive] == []
+        assert len(os.listdir(f"/proc/{nursery}/fd")) == 8
+
+
 @contextmanager
 def no_descriptors(nursery: int) -> Iterator[None]:
     """Leave the nursery without a free descriptor."""
@@ -202,6 +218,12 @@ def no_descriptors(nursery: int) -> Iterator[None]:
     resource.prlimit(nursery, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{nursery}/fd")) + 8, limits[1]))
     yield
     resource.prlimit(nursery, resource.RLIMIT_NOFILE, limits)
+
+
+PIDS = Path("/sys/fs/cgroup/pids")
+NO_PIDS = pytest.mark.skipif(
+    os.getuid() == 0 and not os.access(PIDS / "cgroup.procs", os.W_OK), reason="nothing here limits root's processes"
+)
 
 
 @contextmanager
@@ -213,7 +235,7 @@ def no_processes(nursery: int) -> Iterator[None]:
         yield
         resource.prlimit(nursery, resource.RLIMIT_NPROC, limits)
         return
-    group = Path(f"/sys/fs/cgroup/pids/minder-test-{nursery}")
+    group = PIDS / f"minder-test-{nursery}"
     group.mkdir()
     (group / "cgroup.procs").write_text(str(nursery))
     (group / "pids.max").write_text("1")
@@ -223,7 +245,7 @@ def no_processes(nursery: int) -> Iterator[None]:
     group.rmdir()
 
 
-@pytest.mark.parametrize("starve", [no_descriptors, no_processes])
+@pytest.mark.parametrize("starve", [no_descriptors, pytest.param(no_processes, marks=NO_PIDS)])
 async def test_where_the_machine_has_no_room_a_start_fails_with_the_reason(
     tmp_path: Path, starve: Callable[[int], AbstractContextManager[None]]
 ) -> None:
@@ -250,6 +272,7 @@ def _cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@NO_PIDS
 async def test_a_job_that_cannot_be_forked_is_a_start_error(tmp_path: Path) -> None:
     """The minder is there and the job finds no room: the note says so in the system's words."""
     async with minders(tmp_path) as (launcher, yard):

@@ -73,6 +73,40 @@ async def test_a_dead_job_that_was_never_named_still_has_its_code_read(tmp_path:
         assert "job" not in {key for line in lines(spec) for key in line}
 
 
+async def test_a_strangers_wait_keeps_an_unsettled_wards_job(tmp_path: Path) -> None:
+    """While somebody only looks, the nursery cannot settle whose that dead child is: it reaps nothing meanwhile."""
+    env = {"PYSCHED_CRASH": "spawn.after:2"}
+    async with minders(tmp_path, env=env) as (launcher, yard):
+        minder, nursery = await idle_minder(launcher, yard.spec("true"))
+        kill(minder, signal.SIGSTOP)
+        spec = yard.spec("touch ran; exit 6")
+        task = asyncio.ensure_future(launcher.launch(spec))
+        await until(lambda: _handed_over(nursery, minder), "the order is in the minder's pipe")
+        kill(nursery, signal.SIGSTOP)
+        kill(minder, signal.SIGCONT)
+        await until(lambda: yard.file("ran").exists() and not alive(minder))
+        with Path(f"{spec.status_path}.pid").open("r+") as looker:
+            await until(lambda: claim.try_lock(looker.fileno()), "the dead minder's lock is free")
+            kill(nursery, signal.SIGCONT)
+            await asyncio.sleep(1.5)  # longer than an orphan otherwise waits for its burial
+        handle = await task
+        assert (await handle.wait()).exit_code == 6
+
+
+async def test_half_an_order_in_a_small_pipe_is_none(tmp_path: Path) -> None:
+    """A user with very many pipes gets small ones: what does not fit whole goes to a fresh minder at once."""
+    async with minders(tmp_path) as (launcher, yard):
+        minder, _ = await idle_minder(launcher, yard.spec("true"))
+        for fd in Path(f"/proc/{minder}/fd").iterdir():
+            if os.readlink(fd).startswith("pipe:") and _mode(minder, fd.name) == "r":
+                mine = os.open(fd, os.O_RDONLY | os.O_NONBLOCK)
+                fcntl.fcntl(mine, fcntl.F_SETPIPE_SZ, 4096)
+                os.close(mine)
+        handle = await launcher.launch(yard.spec("exit 3", env={"BIG": "x" * 20_000}))
+        assert (await handle.wait()).exit_code == 3
+        assert handle.pid != minder
+
+
 def _carriers(spec: LaunchSpec) -> list[int]:
     return [pid for pid in kernel.processes() if kernel.carries(pid, spec.key)]
 
@@ -104,11 +138,12 @@ def _mode(pid: int, fd: str) -> str:
 async def test_between_fork_and_exec_the_lock_is_held_by_the_child(tmp_path: Path) -> None:
     """Minder killed while its child waits to exec: nobody can take the attempt until the key is in the environment."""
     wrapper = tmp_path / "slow-exec"
-    slow = "strace -f -qq -o /dev/null -e trace=execve -e inject=execve:delay_enter=1500000"
+    shell = shutil.copy("/bin/sh", tmp_path / "slow-sh")
+    slow = f"strace -f -qq -o /dev/null -P {shell} -e trace=execve -e inject=execve:delay_enter=1500000"
     wrapper.write_text(f'#!/bin/sh\nexec {slow} {sys.executable} "$@"\n')
     wrapper.chmod(0o755)
     async with minders(tmp_path, python=str(wrapper)) as (launcher, yard):
-        spec = yard.spec(WAITS)
+        spec = yard.spec(str(shell), "-c", WAITS)
         handle = await launcher.launch(spec)
         minder = handle.pid
         assert minder is not None
@@ -166,6 +201,27 @@ async def test_a_fault_of_ours_in_a_minder_costs_no_exit_code(tmp_path: Path, ca
         handle = await launcher.launch(yard.spec("sleep 0.1; exit 5"))
         assert (await handle.wait()).exit_code == 5
         assert "RuntimeError: on purpose" in caplog.text
+
+
+async def test_a_takeover_that_fails_is_tried_again(tmp_path: Path) -> None:
+    """No descriptor left for a look at /proc: the lock is let go, taken again, and the code still read."""
+    bug = """
+judge = room("wards").Ward._judge
+faults = [OSError(24, "Too many open files")]
+def fail(*args):
+    if faults: raise faults.pop()
+    return judge(*args)
+room("wards").Ward._judge = fail
+room("wards").FAULT_RETRY_S = 0.1
+"""
+    async with minders(tmp_path, python=hurried(tmp_path, bug)) as (launcher, yard):
+        handle = await launcher.launch(yard.spec(WAITS))
+        await until(lambda: number_in(yard.file("pid")))
+        assert handle.pid is not None
+        kill(handle.pid)
+        await until(lambda: handle.remark)
+        yard.file("go").touch()
+        assert (await handle.wait()).exit_code == 7
 
 
 async def test_a_host_going_down_is_heard_by_the_nursery(tmp_path: Path) -> None:

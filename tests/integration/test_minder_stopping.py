@@ -170,6 +170,16 @@ async def test_a_signal_from_outside_is_passed_on_and_noted(tmp_path: Path, sign
         assert yard.out(spec) == "heard\n"
 
 
+async def test_an_order_to_stop_that_cannot_be_read_stops_nobody(tmp_path: Path) -> None:
+    """Neither the job nor its minder: a disk at fault gives no orders."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec("exit 3")
+        Path(f"{spec.status_path}.stop").mkdir(parents=True)
+        handle = await launcher.launch(spec)
+        assert (await handle.wait()).exit_code == 3
+        Path(f"{spec.status_path}.stop").rmdir()
+
+
 async def test_terminate_then_kill_shortens_the_grace(tmp_path: Path) -> None:
     """The newest order counts for the time, the first for who ended it."""
     async with minders(tmp_path) as (launcher, yard):
@@ -244,6 +254,7 @@ async def test_what_outlives_kill_is_named_as_a_survivor(tmp_path: Path) -> None
             handle.terminate("kill")
             result = await handle.wait()
             assert (result.survivors, result.stopped_by) == ((pid,), "kill")
+            (group / "freezer.state").write_text("THAWED")
     finally:
         (group / "freezer.state").write_text("THAWED")
         kill(pid)

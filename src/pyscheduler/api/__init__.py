@@ -8,6 +8,6 @@ views (`views`) whose form the shapes promise (`shapes`), and errors of the fami
 the engine waits for them; long lists are written a slice a turn of the loop. No value of the environment is shown.
 """
 
-from pyscheduler.api.app import build_app
+from pyscheduler.api.app import build_app, warm_up
 
-__all__ = ["build_app"]
+__all__ = ["build_app", "warm_up"]

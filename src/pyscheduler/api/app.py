@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
@@ -18,6 +19,11 @@ from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import Gates
 from pyscheduler.api.host import Host
 from pyscheduler.errors import PyschedError
+
+
+async def warm_up() -> None:
+    """Bring in what the framework imports with its first stream: later that would hold the loop for too long."""
+    await run_in_threadpool(lambda: None)
 
 
 def build_app(host: Host, *, identify: Identify = peer_caller, desk: FrontDesk | None = None) -> ASGIApp:
@@ -35,11 +41,13 @@ def build_app(host: Host, *, identify: Identify = peer_caller, desk: FrontDesk |
             PyschedError: problems.on_family,
             HTTPException: problems.on_http,
             RequestValidationError: problems.on_bad_request,
+            OverflowError: problems.on_overflow,
             Exception: problems.on_bug,
         },
     )
     for room in (scheduler, jobs, runs, run_actions, logs, events, coming, config):
-        app.include_router(room.router(desk))
+        # Not include_router: that would build every route a second time, on the loop, at the first request for it.
+        app.router.routes.extend(room.router(desk).routes)
 
     @app.get("/api/openapi.json", include_in_schema=False)
     async def openapi() -> Json:

@@ -25,7 +25,7 @@ from pyscheduler.api.answers import Json
 from pyscheduler.api.callers import Caller, Identify
 from pyscheduler.api.host import Host, Phase
 from pyscheduler.api.problems import answer_to
-from pyscheduler.errors import ActionError, PyschedError
+from pyscheduler.errors import HeadTooLarge, PyschedError, TooLarge, TooSlow, WrongType
 
 log = logging.getLogger("pyscheduler.api.access")
 
@@ -43,34 +43,6 @@ class Limits:
     body_bytes: int = 1024 * 1024
     body_s: float = 30.0
     write_s: float = 30.0
-
-
-class TooLarge(ActionError):
-    """The body is larger than it may be."""
-
-    code = "too-large"
-    status = 413
-
-
-class HeadTooLarge(ActionError):
-    """The head is larger than it may be."""
-
-    code = "head-too-large"
-    status = 431
-
-
-class TooSlow(ActionError):
-    """The request's body did not come in time."""
-
-    code = "too-slow"
-    status = 408
-
-
-class WrongType(ActionError):
-    """What was posted is no JSON."""
-
-    code = "wrong-type"
-    status = 415
 
 
 class ClientTooSlow(OSError):

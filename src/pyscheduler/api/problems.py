@@ -12,17 +12,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from pyscheduler.api.answers import Json
 from pyscheduler.errors import ActionError, ConfigError, EngineFailedError, PyschedError, StoreError
 from pyscheduler.model.problem import Problem, Severity
 
 log = logging.getLogger(__name__)
 
 
-def answer_to(error: PyschedError) -> JSONResponse:
+def answer_to(error: PyschedError) -> Json:
     """Return the answer that an error of the family is."""
     status = status_of(error)
     if isinstance(error, ConfigError):
@@ -33,7 +33,7 @@ def answer_to(error: PyschedError) -> JSONResponse:
         parts = {"error": error.what, "mend": error.mend, "where": error.where}
         body = {name: text for name, text in parts.items() if text or name == "error"}
     headers = {"Retry-After": "1"} if status == 503 else None
-    return JSONResponse(body, status, headers)
+    return Json(body, status, headers)
 
 
 def status_of(error: PyschedError) -> int:
@@ -61,7 +61,7 @@ def problem_view(problem: Problem) -> dict[str, Any]:
 # --------------------------------------------------------------------------- handlers for the application
 
 
-async def on_family(_request: Request, error: Exception) -> JSONResponse:
+async def on_family(_request: Request, error: Exception) -> Json:
     """Answer with an error of the family."""
     assert isinstance(error, PyschedError)
     if not isinstance(error, ActionError | ConfigError):
@@ -69,25 +69,30 @@ async def on_family(_request: Request, error: Exception) -> JSONResponse:
     return answer_to(error)
 
 
-async def on_http(_request: Request, error: Exception) -> JSONResponse:
+async def on_http(_request: Request, error: Exception) -> Json:
     """Answer in our words where the framework refuses: unknown path, wrong method."""
     assert isinstance(error, HTTPException)
     if error.status_code == 400:
-        return JSONResponse({"error": "the body cannot be read: it is no JSON, or nested too deep"}, 400)
+        return Json({"error": "the body cannot be read: it is no JSON, or nested too deep"}, 400)
     message = None if error.detail == _phrase(error.status_code) else error.detail
     body = {"error": _phrase(error.status_code), "message": message}
-    return JSONResponse(body, error.status_code, error.headers)
+    return Json(body, error.status_code, dict(error.headers or {}))
 
 
-async def on_bad_request(_request: Request, error: Exception) -> JSONResponse:
+async def on_bad_request(_request: Request, error: Exception) -> Json:
     """Say what is wrong with parameters or body, the first fault of each."""
     assert isinstance(error, RequestValidationError)
-    return JSONResponse({"error": "; ".join(map(_fault, error.errors()))}, 400)
+    return Json({"error": "; ".join(map(_fault, error.errors()))}, 400)
 
 
-async def on_bug(_request: Request, _error: Exception) -> JSONResponse:
+async def on_overflow(_request: Request, _error: Exception) -> Json:
+    """Refuse what lies beyond the years 1 to 9999, in some zone or after some days."""
+    return Json({"error": "a date or instant lies beyond the calendar", "mend": "stay a day from its ends"}, 400)
+
+
+async def on_bug(_request: Request, _error: Exception) -> Json:
     """Say no more of what nobody foresaw than that it happened; the gates write it to the log."""
-    return JSONResponse({"error": "internal error"}, 500)
+    return Json({"error": "internal error"}, 500)
 
 
 def _fault(fault: Mapping[str, Any]) -> str:

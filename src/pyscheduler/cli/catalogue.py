@@ -30,7 +30,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
         "log": Entry("log", "log", "Print what an attempt has written; -f follows it."),
         "why": Entry("why", "why", "Say why a job does not run, and what would release it."),
         "next": Entry("upcoming", "next_", "Show when jobs fire next, and what clock changes do."),
-        "forecast": Entry("upcoming", "forecast_", "Show the runs to expect, and when they should start."),
+        "forecast": Entry("forecast", "forecast_", "Show the runs to expect, and when they should start."),
     },
     "Act on runs": {
         "trigger": Entry("trigger", "trigger", "Start a run of a job now."),

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from pyscheduler.cli.board import WIDE
+from pyscheduler.cli.faults import counted
 from pyscheduler.cli.options import json_option, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.table import Cell, table
@@ -53,10 +55,10 @@ def diff(session: Session, old: str, new: str, days: int, as_json: bool) -> None
         return
     session.say_all(_written_lines(written))
     if coming:
-        session.say(f"\nIn the next {days} days:")
+        session.say(f"\nIn the next {counted(days, 'day')}:")
         session.say_all(_firing_lines(session, coming, Times.of(after.settings.timezone)))
     else:
-        session.say(f"\nNo run of the next {days} days comes, goes or moves.")
+        session.say(f"\nNo run of the next {counted(days, 'day')} comes, goes or moves.")
 
 
 # --------------------------------------------------------------------------- what is written
@@ -120,13 +122,14 @@ def _firing_lines(session: Session, changes: list[FiringChange], times: Times) -
         if change.run_date is None:
             yield f"  {change.text}"
     if firings:
-        rows = [_firing_row(change, times) for change in firings]
+        width = session.terminal.width
+        rows = [_firing_row(change, times, seconds=width is None or width >= WIDE) for change in firings]
         yield from table(["CHANGE", "JOB", "RUN DATE", "BEFORE", "AFTER"], rows, session.terminal)
 
 
-def _firing_row(change: FiringChange, times: Times) -> list[str | Cell]:
+def _firing_row(change: FiringChange, times: Times, *, seconds: bool) -> list[str | Cell]:
     def shown(instant: datetime | None) -> str:
-        return "" if instant is None else times.full(instant)
+        return "" if instant is None else times.full(instant, seconds=seconds)
 
     kind = Cell(change.kind, _COLOURS.get(change.kind))
     return [kind, change.job, str(change.run_date), shown(change.before), shown(change.after)]

@@ -13,11 +13,8 @@ A bug of ours is no exception: one line, and the traceback in a file that the li
 from __future__ import annotations
 
 import os
-import platform
 import sys
-import tempfile
-import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
 import click
@@ -113,6 +110,15 @@ def problem_line(problem: Mapping[str, object]) -> str:
     return f"{problem.get('severity', 'error')}: {place}: {subject}{problem.get('message', '')}{mend}"
 
 
+def no_such_job(name: str, jobs: Iterable[str], where: object) -> CommandError:
+    """Return the error for a job that a configuration has not got, with a near name."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(jobs), n=1)
+    mend = f"did you mean {near[0]}?" if near else "`pysched next` lists all jobs"
+    return CommandError(f"there is no job {name}", where=str(where), mend=mend)
+
+
 def counted(number: int, noun: str) -> str:
     """Return `1 job`, `2 jobs`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
@@ -120,6 +126,10 @@ def counted(number: int, noun: str) -> str:
 
 def save_bug(error: BaseException, arguments: Sequence[str]) -> str:
     """Write a bug's traceback to a file of its own and return the one line that tells of it."""
+    import platform
+    import tempfile
+    import traceback
+
     text = "".join(
         (
             f"pysched {__version__}, Python {platform.python_version()}, {platform.platform()}\n",

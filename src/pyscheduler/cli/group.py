@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -36,6 +35,8 @@ class Commands(click.Group):
         """Find the command that `args` begin with; a usage error that names a near one."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
             near = get_close_matches(name, COMMANDS, n=1)
             hint = f"did you mean {near[0]}?" if near else "`pysched --help` lists them."
             raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)

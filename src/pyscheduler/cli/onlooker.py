@@ -8,7 +8,7 @@ clock but the machine's. What only a living engine knows (slots in use, a run ab
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, cast
@@ -17,7 +17,7 @@ from pyscheduler.cli.asking import is_run_id
 from pyscheduler.cli.faults import Unreachable
 from pyscheduler.cli.session import Session
 from pyscheduler.config import Config
-from pyscheduler.engine.book import Day, RunBook
+from pyscheduler.engine.book import RunBook
 from pyscheduler.engine.clock import SystemClock
 from pyscheduler.engine.core import Engine
 from pyscheduler.engine.desk import Desk
@@ -45,14 +45,6 @@ class Onlooker:
 
     def check_usable(self) -> None:
         """Looking is always allowed."""
-
-    async def load_days(self, days: Iterable[Day]) -> None:
-        """Bring the runs of these days, and of what they hang on, into memory."""
-        seen = {day for day in self.desk.surroundings(days) if not self.book.is_complete(*day)}
-        runs, _ = self.store.runs_of_days(seen)
-        self.book.load(runs)
-        for seen_day in seen:
-            self.book.mark_complete(*seen_day)
 
     def _read(self) -> None:
         values = self.store.engine_values()

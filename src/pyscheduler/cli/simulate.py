@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from pyscheduler.cli import board
-from pyscheduler.cli.faults import CommandError, WrongUsage
+from pyscheduler.cli.faults import CommandError, WrongUsage, no_such_job
 from pyscheduler.cli.moments import JUST_BEFORE, MOMENT, window
 from pyscheduler.cli.options import file_argument, json_option, use_file, verb
 from pyscheduler.cli.session import Session, pass_session
@@ -115,9 +115,7 @@ def _plan(config: Config, failures: Iterable[str], durations: Iterable[str]) -> 
 
 def _must_know(config: Config, job: str, option: str) -> None:
     if job not in config.jobs:
-        from pyscheduler.cli.upcoming import no_such_job
-
-        error = no_such_job(job, config)
+        error = no_such_job(job, config.jobs, config.path)
         raise WrongUsage(f"{option}: {error.what}", where=error.where, mend=error.mend)
 
 

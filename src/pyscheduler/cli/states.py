@@ -34,6 +34,9 @@ LOOKS: Final = {
 }
 """Every state, worst first."""
 
+OPEN: Final = ("blocked", "held", "retry_wait", "running", "queued", "waiting", "scheduled")
+"""The states that a run is in before its end. The words alone: the model's classes take a thin command too long."""
+
 _RANKS: Final = {word: rank for rank, word in enumerate(LOOKS)}
 _UNKNOWN: Final = Look("?", "?", None)
 

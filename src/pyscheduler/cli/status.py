@@ -14,13 +14,12 @@ from pyscheduler.cli import board
 from pyscheduler.cli.asking import View, pages_of_runs
 from pyscheduler.cli.client import Client
 from pyscheduler.cli.faults import counted
-from pyscheduler.cli.moments import start_of
 from pyscheduler.cli.options import DATE, json_option, verb
 from pyscheduler.cli.session import Session, pass_session
+from pyscheduler.cli.states import OPEN
 from pyscheduler.cli.table import Cell, styled
 from pyscheduler.cli.text import on_one_line
 from pyscheduler.cli.times import json_instant, parse_instant
-from pyscheduler.model.run import OPEN_STATES
 
 MOST: Final = 10_000
 """Runs on one board at most."""
@@ -77,8 +76,8 @@ class _Board:
     def _gather(self, client: Client) -> tuple[list[View], bool]:
         queries: list[dict[str, Any]] = [{"run_date": self.day.isoformat()}]
         if self.today:
-            midnight = start_of(self.day, self._session.place.timezone)
-            queries += [{"since": json_instant(midnight)}, {"state": sorted(OPEN_STATES)}]
+            midnight = self._session.place.times.midnight(self.day)
+            queries += [{"since": json_instant(midnight)}, {"state": list(OPEN)}]
         found: dict[str, View] = {}
         complete = True
         for query in queries:

@@ -7,7 +7,6 @@ Sources: no-color.org; PEP 540.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -43,6 +42,8 @@ class Terminal:
         unicode = unicode or (_holds_symbols(stream.encoding) and "UTF" in _locale(environ).upper())
         if not stream.isatty():
             return cls(unicode=unicode)
+        import shutil  # a pipe, where most programs read, need not pay for it
+
         size = shutil.get_terminal_size()
         return cls(
             width=size.columns if size.columns >= NARROWEST else 80,

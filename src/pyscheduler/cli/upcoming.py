@@ -1,8 +1,6 @@
-"""`next` and `forecast`: what the schedules will do, computed from the configuration file alone.
+"""`next`: when jobs fire, computed from the configuration file alone, so also for one that is not in force yet.
 
-Nothing is asked of a running scheduler, so both also answer for a file that is not in force yet. Where the state
-directory holds a history, the forecast takes the jobs' typical durations from it. Spec: jobs.md 12.1, 14.1; DESIGN 8
-row 4, 11.
+Spec: jobs.md 14.1; DESIGN 8 row 4, 11.
 """
 
 from __future__ import annotations
@@ -15,26 +13,22 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from pyscheduler.cli.complete import job_argument
-from pyscheduler.cli.faults import CommandError
+from pyscheduler.cli.faults import no_such_job
+from pyscheduler.cli.forecast import expected, forecast_table
 from pyscheduler.cli.moments import MOMENT, window
-from pyscheduler.cli.options import file_argument, json_option, use_file, verb
+from pyscheduler.cli.options import json_option, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.table import table
-from pyscheduler.cli.times import Times, duration_text, json_instant
+from pyscheduler.cli.times import Times, json_instant
 
 if TYPE_CHECKING:
     from pyscheduler.config import Config
     from pyscheduler.model.firing import Firing
     from pyscheduler.model.job import Job
-    from pyscheduler.timetable import ForecastEntry
 
 MAX_COUNT: Final = 1000
-FORECAST_DAYS: Final = 366
 FOLLOWING_DAYS: Final = 31
 """How far `next` looks for the runs of a job that follows others."""
-
-
-# --------------------------------------------------------------------------- next
 
 
 @verb(
@@ -64,7 +58,7 @@ def next_(session: Session, job: str | None, count: int, after: date | None, as_
         return
     definition = config.jobs.get(job)
     if definition is None:
-        raise no_such_job(job, config)
+        raise no_such_job(job, config.jobs, config.path)
     firings = list(islice(_firings(config, definition, since), count))
     if as_json:
         session.print_json(_next_document(config, definition, firings))
@@ -73,15 +67,6 @@ def next_(session: Session, job: str | None, count: int, after: date | None, as_
         session.say_all(_rules_cut_off(session, config, definition, firings))
     else:
         _tell_without_firings(session, config, definition, since, count)
-
-
-def no_such_job(name: str, config: Config) -> CommandError:
-    """Return the error for a job that the configuration has not got, with a near name."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, config.jobs, n=1)
-    mend = f"did you mean {near[0]}?" if near else "`pysched next` lists all jobs"
-    return CommandError(f"there is no job {name}", where=str(config.path), mend=mend)
 
 
 def _firings(config: Config, job: Job, since: datetime) -> Iterator[Firing]:
@@ -143,9 +128,9 @@ def _tell_without_firings(session: Session, config: Config, job: Job, since: dat
         return
     session.say(f"{job.name} has no schedule of its own: {_why_silent(job)}.")
     until = since + timedelta(days=FOLLOWING_DAYS)
-    expected = [entry for entry in _forecast(session, config, since, until, {}) if entry.job == job.name]
-    if expected:
-        session.say_all(_forecast_table(session, config, expected[:count]))
+    found = [entry for entry in expected(config, since, until, {}) if entry.job == job.name]
+    if found:
+        session.say_all(forecast_table(session, config, found[:count]))
     else:
         session.say(f"No run of it is expected within {FOLLOWING_DAYS} days.")
 
@@ -178,80 +163,3 @@ def _row_of_all(config: Config, job: Job, firing: Firing) -> list[str]:
     local = Times.of(job.timezone).full(firing.scheduled_at)
     rule = config.timetable(job.name).rule_at(firing)
     return [job.name, local, _utc(firing.scheduled_at), str(firing.run_date), rule]
-
-
-# --------------------------------------------------------------------------- forecast
-
-
-@verb(
-    "forecast",
-    "pysched forecast",
-    "pysched forecast new.yaml --from 2027-05-20 --to 2027-05-21",
-    "pysched forecast --job nightly-load --to 2027-12-31 --json",
-)
-@file_argument
-@click.option("--from", "start", type=MOMENT, metavar="WHEN", help="Default: now.")
-@click.option("--to", "end", type=MOMENT, metavar="WHEN", help="Default: a day after the start. A date counts whole.")
-@click.option("--job", "only", metavar="JOB", help="Show this job alone.")
-@json_option
-@pass_session
-def forecast_(
-    session: Session, file: str | None, start: date | None, end: date | None, only: str | None, as_json: bool
-) -> None:
-    """Show the runs to expect, and when they should start.
-
-    Jobs with a schedule start when they fire; jobs that only depend on others when the last of those should have ended.
-    Typical durations come from the history in the state directory, if there is one; an unknown one counts as nothing.
-    Left out are disabled jobs and jobs that only start by hand. The window spans 366 days at most.
-    """
-    use_file(session, file)
-    config = session.load()
-    if only is not None and only not in config.jobs:
-        raise no_such_job(only, config)
-    since, until = window(start, end, config.settings.timezone, session.now(), days=1, at_most=FORECAST_DAYS)
-    from pyscheduler.cli.history import typical_durations
-
-    entries = _forecast(session, config, since, until, typical_durations(config))
-    entries = [entry for entry in entries if only in (None, entry.job)]
-    if as_json:
-        session.print_json({"entries": [_entry_json(entry) for entry in entries]})
-    elif entries:
-        session.say_all(_forecast_table(session, config, entries))
-    else:
-        times = Times.of(config.settings.timezone)
-        session.say(f"No run is expected from {times.full(since)} to {times.full(until)}.")
-
-
-def _forecast(
-    session: Session, config: Config, since: datetime, until: datetime, typical: dict[str, float]
-) -> list[ForecastEntry]:
-    del session
-    from pyscheduler.timetable import forecast
-
-    return forecast(config.jobs, config.timetable, config.calendar_for, since, until, typical)
-
-
-def _entry_json(entry: ForecastEntry) -> dict[str, object]:
-    return {
-        "job": entry.job,
-        "run_date": entry.run_date.isoformat(),
-        "expected_start": json_instant(entry.expected_start),
-        "expected_duration_seconds": entry.expected_duration_s,
-        "expected_end": json_instant(entry.expected_end),
-        "via": entry.via,
-    }
-
-
-def _forecast_table(session: Session, config: Config, entries: Sequence[ForecastEntry]) -> Iterator[str]:
-    times = Times.of(config.settings.timezone)
-    rows = [
-        [
-            entry.job,
-            str(entry.run_date),
-            times.full(entry.expected_start),
-            "" if entry.expected_duration_s is None else duration_text(entry.expected_duration_s),
-            "its schedule" if entry.via is None else f"the end of {entry.via}",
-        ]
-        for entry in entries
-    ]
-    return table(["JOB", "RUN DATE", "EXPECTED START", "TAKES", "BECAUSE OF"], rows, session.terminal)

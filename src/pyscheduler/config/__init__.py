@@ -1,6 +1,7 @@
 """FROM TEXT TO JOBS: reads a configuration, checks all of it, and says everything that is wrong at once.
 
-Names are imported on first use: `load_config` needs pydantic, and what only wants the settings (`glance`) must not.
+Names are imported on first use: `load_config` needs pydantic and `Config` the timetable, and what only wants the
+settings (`glance`) must pay for neither.
 
 *Invariant:* nothing here starts, stores or decides anything. No value of the environment is shown: not in a problem,
 not in a repr, not in a pickle.
@@ -11,7 +12,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from pyscheduler.config.result import Config
 from pyscheduler.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyscheduler.config.load import build_config, load_config
     from pyscheduler.config.lookahead import deferred_checks
     from pyscheduler.config.offload import load_in_process
+    from pyscheduler.config.result import Config
     from pyscheduler.config.schema import json_schema
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 _HOMES: Final = {
+    "Config": "result",
     "build_config": "load",
     "config_diff": "diff",
     "deferred_checks": "lookahead",

@@ -19,6 +19,7 @@ from yaml import (
 )
 from yaml._yaml import CParser
 
+from pyscheduler.config.feed import Feed
 from pyscheduler.config.tree import Block, Items, Null, Place, Tree, TreeError
 
 MAX_NODES: Final = 450_000
@@ -31,8 +32,6 @@ MAX_FLAWS: Final = 200
 """Keys that stand twice, after which the reading stops."""
 MAX_VALUE: Final = 131_072
 """Characters of one value: Linux starts no program with a longer argument."""
-MAX_GAP: Final = 1 << 20
-"""Bytes without the end of a value: more is a heap of blanks, or one value that would be refused anyway."""
 
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _CORE: Final = "tag:yaml.org,2002:"
@@ -48,24 +47,6 @@ class Composed:
 
     root: Tree | None = None
     flaws: list[TreeError] = field(default_factory=list)
-
-
-class _Feed:
-    """Hands libyaml the bytes piece by piece, and stops where a value does not end."""
-
-    name = ""
-
-    def __init__(self, data: bytes) -> None:
-        # How far libyaml has been given the bytes, now and at its last event.
-        self._data, self.at, self.mark = data, 0, 0
-
-    def read(self, size: int = -1, /) -> bytes:
-        if self.at - self.mark > MAX_GAP:
-            line = self._data.count(b"\n", 0, self.mark) + 1
-            raise TreeError(line, 0, f"more than {MAX_GAP >> 20} MiB from here on without the end of a value or key")
-        piece = self._data[self.at : self.at + size]
-        self.at += len(piece)
-        return piece
 
 
 class _Frame:
@@ -92,7 +73,7 @@ class Builder:
     """Builds one file's tree. `left` counts down the nodes, so a collection's weight is the count at its ends."""
 
     def __init__(self, data: bytes, left: int) -> None:
-        self._feed = _Feed(data)
+        self._feed = Feed(data)
         self._parser = CParser(self._feed)
         self.left = left
         self._stack: list[_Frame] = []

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
+import tzdata  # type: ignore[import-untyped]
 from yaml import MappingEndEvent, MarkedYAMLError, SequenceEndEvent
 from yaml.reader import ReaderError
 
@@ -28,6 +29,7 @@ from pyscheduler.errors import ConfigError
 from pyscheduler.model.problem import Problem
 
 T = TypeVar("T")
+_ZONES: Final = os.path.join(os.path.dirname(tzdata.__file__), "zoneinfo")
 _SECTION: Final = "scheduler"
 
 
@@ -72,7 +74,7 @@ def glance(path: str | os.PathLike[str], *, env: Mapping[str, str] | None = None
     reader = _Reader(file, section, Variables(os.environ if env is None else env))
     return Glance(
         name=reader.read("name", str, "pysched"),
-        timezone=reader.read("timezone", check_zone, "UTC"),
+        timezone=reader.read("timezone", _known_zone, "UTC"),
         state_dir=beside(file, reader.read("state_dir", str, "state")),
         log_dir=beside(file, reader.read("log_dir", str, "logs")),
     )
@@ -92,6 +94,19 @@ def _section(data: bytes) -> Block:
         raise unprintable(data, error) from None
     section = root.get(_SECTION) if isinstance(root, Block) else None
     return section if isinstance(section, Block) else Block()
+
+
+def _known_zone(text: str) -> str:
+    """Return `text` if it names a zone: one whose file is there is one; only else the whole list is looked through."""
+    path = os.path.join(_ZONES, text)
+    if os.path.normpath(path) == path:
+        try:
+            with open(path, "rb") as file:
+                if file.read(4) == b"TZif":
+                    return text
+        except (OSError, ValueError):
+            return check_zone(text)
+    return check_zone(text)
 
 
 class _Reader:

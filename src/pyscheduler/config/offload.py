@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from pyscheduler.config.pickled import ForeignBytes, dumps, loads
+from pyscheduler.config.process import collector_at_rest
 from pyscheduler.config.result import Config
 from pyscheduler.errors import ConfigError
 from pyscheduler.model.job import Job
@@ -37,7 +38,7 @@ from pyscheduler.model.problem import Problem
 TIMEOUT_S: Final = 60.0
 MAX_FRAME: Final = 256 << 20
 MAX_MEMORY: Final = 2 << 30
-JOBS_A_PIECE: Final = 100
+JOBS_A_PIECE: Final = 50
 
 
 class ReaderFailed(Exception):
@@ -95,8 +96,6 @@ async def _converse(child: Process, request: bytes, env: Mapping[str, str]) -> C
     assert child.stdin is not None
     assert child.stdout is not None
     child.stdin.write(_frame(b"R", request))
-    head: Config | None = None
-    jobs: dict[str, Job] = {}
     while True:
         kind, body = await _receive(child.stdout)
         if kind == b"?":
@@ -106,14 +105,31 @@ async def _converse(child: Process, request: bytes, env: Mapping[str, str]) -> C
         elif kind == b"P":
             raise ConfigError(loads(body))
         elif kind == b"H":
-            head = loads(body)
-        elif kind == b"J":
+            head: Config = loads(body)
+            return replace(head, jobs=await _jobs(child.stdout)).with_environment(env)
+        else:
+            raise _nonsense(body)
+
+
+async def _jobs(stream: asyncio.StreamReader) -> dict[str, Job]:
+    """Return the jobs, which come in pieces until the end.
+
+    The garbage collector rests meanwhile: it would walk all of them again and again, a tenth of a second each time.
+    """
+    jobs: dict[str, Job] = {}
+    with collector_at_rest():
+        while True:
+            kind, body = await _receive(stream)
+            if kind == b"E":
+                return jobs
+            if kind != b"J":
+                raise _nonsense(body)
             jobs.update((job.name, job) for job in loads(body))
             await asyncio.sleep(0)
-        elif kind == b"E" and head is not None:
-            return replace(head, jobs=jobs).with_environment(env)
-        else:
-            raise ReaderFailed(body.decode("utf-8", "replace") or "it said nothing that makes sense")
+
+
+def _nonsense(body: bytes) -> ReaderFailed:
+    return ReaderFailed(body.decode("utf-8", "replace") or "it said nothing that makes sense")
 
 
 async def _receive(stream: asyncio.StreamReader) -> tuple[bytes, bytes]:

@@ -11,12 +11,17 @@ import shutil
 from collections.abc import Mapping
 from datetime import date
 from functools import lru_cache
+from typing import Final
 
 from pyscheduler.config.complaints import shown
 from pyscheduler.config.jobs import Draft
-from pyscheduler.model.job import CalendarSpec, Job, OnceSpec, ScheduleSpec
+from pyscheduler.model.job import CalendarSpec, CronSpec, Job, OnceSpec, ScheduleSpec
 from pyscheduler.timetable.calendars import ALL_DAYS, BusinessCalendar
+from pyscheduler.timetable.cron_text import read_cron
 from pyscheduler.timetable.schedule import ScheduleError, check_can_fire
+
+TWO_READINGS: Final = "fires on days that match either day field; Debian's cron would want both to match"
+ONE_READING: Final = "write 1-31/2 or 0-6/2 for the first reading, or set scheduler.cron_star: leading for the second"
 
 
 def check_schedules(drafts: Mapping[str, Draft], calendars: Mapping[str, CalendarSpec], star: str, today: date) -> None:
@@ -37,6 +42,8 @@ def check_schedules(drafts: Mapping[str, Draft], calendars: Mapping[str, Calenda
                 draft.spot.error(("schedule", number), error.what, error.mend)
             elif _is_over(spec, today):
                 draft.spot.warning(("schedule", number), "lies in the past: it will not fire any more", "remove it")
+            elif star == "lone" and isinstance(spec, CronSpec) and read_cron(spec.text).hangs_on_star:
+                draft.spot.warning(("schedule", number), TWO_READINGS, ONE_READING)
 
 
 def _why_never(spec: ScheduleSpec, zone: str, calendar: BusinessCalendar, star: str) -> ScheduleError | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyscheduler.config.values import BadValue
-from pyscheduler.model.job import Settings
-from pyscheduler.timetable.zone import zone_names
+
+if TYPE_CHECKING:
+    from pyscheduler.model.job import Settings
 
 _SECONDS: Final = ("kill_grace", "retention", "log_retention", "pool_patience")
 _PATHS: Final = ("state_dir", "log_dir", "api_tokens_file", "users_file")
@@ -17,6 +18,8 @@ _PATHS: Final = ("state_dir", "log_dir", "api_tokens_file", "users_file")
 
 def settings_of(keys: Mapping[str, Any], main: Path) -> Settings:
     """Return the settings that the section's keys make; relative paths lie beside the main file."""
+    from pyscheduler.model.job import Settings  # `glance` need not wait for all the nouns of a job
+
     values: dict[str, Any] = {"state_dir": beside(main, "state"), "log_dir": beside(main, "logs")}
     for key, value in keys.items():
         field, convert = _converted(key, main)
@@ -41,6 +44,8 @@ def beside(file: Path, text: str) -> Path:
 
 def check_zone(text: str) -> str:
     """Return `text` if it names a time zone of our own zone data; else raise BadValue, never guess UTC (FC-020)."""
+    from pyscheduler.timetable.zone import zone_names  # not for who only wants a folder: thin commands pay for it
+
     if text not in zone_names():
         what = "is no time zone of the IANA database"
         raise BadValue(what, "write its name, as in Europe/Berlin", word=text, among=zone_names())

@@ -14,15 +14,17 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pyscheduler.config.complaints import Complaints, Spot, shown
 from pyscheduler.config.compose import MAX_BYTES, Budget
 from pyscheduler.config.lenient import compose_leniently
 from pyscheduler.config.tree import Block, Items, Tree, TreeError
 from pyscheduler.config.values import BadValue
-from pyscheduler.model.job import ConfigSource
 from pyscheduler.model.problem import Problem, Severity
+
+if TYPE_CHECKING:
+    from pyscheduler.model.job import ConfigSource
 
 MAX_FILES: Final = 10_000
 _TRIES: Final = 3
@@ -74,6 +76,8 @@ class Files:
 
     def sources(self) -> tuple[ConfigSource, ...]:
         """Return the files as typed, and let go of the trees: a text and its tree at once may take 300 MB."""
+        from pyscheduler.model.job import ConfigSource  # `glance` need not wait for all the nouns of a job
+
         for file in self.loaded:
             file.root = None
         return tuple(ConfigSource(path=file.shown, text=_text_of(file)) for file in self.loaded)

@@ -97,10 +97,24 @@ def render(text: str, values: Mapping[str, object], variables: Mapping[str, str]
     `values` holds the placeholders (`run_date` a date, `scheduled_at` an aware datetime, `attempt` an int, the rest
     text), `variables` every `${NAME}` of the configuration. Raises TemplateError for a hole it cannot fill.
     """
+    return filled(prepared(text, variables), values)
+
+
+Prepared = tuple[tuple[str, "_Hole | None"], ...]
+"""A template taken apart: literal stretches, each with the hole after it."""
+
+
+def prepared(text: str, variables: Mapping[str, str]) -> Prepared:
+    """Return a template taken apart once, to be filled for many attempts. Raises TemplateError."""
     text = _expand_for_template(text, variables)
     if "{" not in text and "}" not in text:
-        return text
-    return "".join(literal + ("" if hole is None else _fill(hole, values)) for literal, hole in _parts(text))
+        return ((text, None),)
+    return tuple(_parts(text))
+
+
+def filled(template: Prepared, values: Mapping[str, object]) -> str:
+    """Return a prepared template with its holes filled. Raises TemplateError."""
+    return "".join([literal if hole is None else literal + _fill(hole, values) for literal, hole in template])
 
 
 def check_template(text: str, variables: Mapping[str, str]) -> set[str]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from datetime import date, datetime, time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pyscheduler.model.ids import NAME
-from pyscheduler.model.job import Window
+
+if TYPE_CHECKING:
+    from pyscheduler.model.job import Window
 
 
 class BadValue(ValueError):
@@ -155,6 +157,8 @@ def parse_window(text: str) -> Window:
 
     A date alone as the end means that whole day.
     """
+    from pyscheduler.model.job import Window  # `glance` need not wait for all the nouns of a job
+
     if ".." in text:
         first, _, last = text.partition("..")
         window = Window(start=_edge(first.strip(), time.min), end=_edge(last.strip(), time.max))

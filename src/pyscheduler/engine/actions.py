@@ -167,8 +167,7 @@ class Actions(ABC):
         the reopened runs, the asked-for one first.
         """
         run = await self._run(run_id)
-        day = (run.job, run.run_date)
-        await self.load_days(self.desk.days_downstream(*day) if downstream else [day])
+        await self.load_days([(run.job, run.run_date)])
         run = await self._run(run_id)
         self._must_be(run, FINAL_STATES, "rerun")
         self._enabled(run.job)

@@ -18,7 +18,7 @@ from typing import TypeVar
 from pyscheduler.engine.compact import pack, unpack
 from pyscheduler.model.ids import make_run_id
 from pyscheduler.model.run import ACTIVE_STATES, Run, RunState, Trigger
-from pyscheduler.rules.dependencies import standing
+from pyscheduler.rules.dependencies import cancelled_by_overlap, standing
 from pyscheduler.rules.overlap import turn_key, waits_for_overlap
 
 SLOT_TRIGGERS = frozenset({Trigger.SCHEDULE, Trigger.CATCH_UP, Trigger.BACKFILL})
@@ -32,9 +32,13 @@ K = TypeVar("K")
 
 @dataclass(slots=True)
 class _Day:
-    """What is known of one job's run date: the run that stands for it, the highest number, its dependency run."""
+    """What is known of one job's run date: the run that stands for it, the highest number, its dependency run.
+
+    `stands` is the key by which `latest` beat the others (`_rank`), -1 where it is not in memory.
+    """
 
     latest: str
+    stands: int
     max_seq: int
     dependency_run: str | None = None
 
@@ -182,11 +186,11 @@ class RunBook:
                 self.put(run)
                 self._shown[run.run_id] = run
 
-    def raise_seq(self, job: str, run_date: date, seq: int, latest: str | None = None) -> None:
+    def raise_seq(self, job: str, run_date: date, seq: int) -> None:
         """Learn that numbers up to `seq` are taken, whether or not those runs are in memory."""
         day = self._days.get((job, run_date))
         if day is None:
-            self._days[(job, run_date)] = _Day(latest or make_run_id(job, run_date, seq), seq)
+            self._days[(job, run_date)] = _Day(make_run_id(job, run_date, seq), -1, seq)
         else:
             day.max_seq = max(day.max_seq, seq)
 
@@ -243,21 +247,20 @@ class RunBook:
         key = (run.job, run.run_date)
         day = self._days.get(key)
         if day is None:
-            day = self._days[key] = _Day(run.run_id, run.seq)
-        day.max_seq = max(day.max_seq, run.seq)
+            day = self._days[key] = _Day(run.run_id, -1, run.seq)
+        if run.seq > day.max_seq:
+            day.max_seq = run.seq
         if run.trigger in DAY_TRIGGERS:
             day.dependency_run = run.run_id
         if run.trigger in SLOT_TRIGGERS:
             newest = self._newest_slot.get(run.job)
             if newest is None or run.scheduled_at > newest:
                 self._newest_slot[run.job] = run.scheduled_at
-        if day.latest == run.run_id:
-            if day.max_seq > 1 and run.state is RunState.CANCELLED:
-                self._reindex_day(*key)
-            return
-        latest = self.get(day.latest)
-        if latest is None or standing(run) > standing(latest):
-            day.latest = run.run_id
+        rank = _rank(run)
+        if rank >= day.stands:
+            day.latest, day.stands = run.run_id, rank
+        elif day.latest == run.run_id:  # it stood for the day and does so less now: overlap has called it off
+            self._reindex_day(*key)
 
     def _reindex_day(self, job: str, run_date: date, *, gone: bool = False) -> None:
         """Look again at what stands for the day; `gone`: without runs in memory there are none at all."""
@@ -265,9 +268,12 @@ class RunBook:
         if not runs:
             if gone:
                 self._days.pop((job, run_date), None)
+            else:
+                self._days[(job, run_date)].stands = -1
             return
         day = self._days[(job, run_date)]
-        day.latest = max(runs, key=standing).run_id
+        latest = max(runs, key=standing)
+        day.latest, day.stands = latest.run_id, _rank(latest)
         day.dependency_run = next((run.run_id for run in runs if run.trigger in DAY_TRIGGERS), None)
 
     def _index_state(self, run: Run) -> None:
@@ -303,6 +309,13 @@ class RunBook:
         day = self._days[(run.job, run.run_date)]
         day.max_seq -= day.max_seq == run.seq
         self._reindex_day(run.job, run.run_date, gone=not day.max_seq)
+
+
+def _rank(run: Run) -> int:
+    """Return `rules.dependencies.standing` as one number: of two runs of a day the one that stands has the greater."""
+    instant = run.scheduled_at
+    whole = (instant.toordinal() * 86400 + instant.hour * 3600 + instant.minute * 60 + instant.second) * 1_000_000
+    return (not cancelled_by_overlap(run)) << 96 | (whole + instant.microsecond) << 34 | run.seq
 
 
 def _mark(index: dict[K, dict[str, None]], key: K, run_id: str, *, on: bool) -> None:

@@ -9,15 +9,15 @@ and never the same run twice. Nothing is changed, and the store is read on helpe
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from pyscheduler.engine.book import Day
 from pyscheduler.engine.core import Engine
+from pyscheduler.engine.hindsight import dropped_line, first_known
 from pyscheduler.engine.pauses import EVERYTHING
 from pyscheduler.errors import BadRequest, NotFound
 from pyscheduler.model.firing import Firing
@@ -28,7 +28,6 @@ from pyscheduler.rules.admission import needs_of, order_of
 from pyscheduler.rules.dependencies import Upstream, latest_of
 from pyscheduler.rules.why import Answer, Culprit, DateFacts, RunFacts, blamed, shortages, why_no_run, why_run
 from pyscheduler.store import Store
-from pyscheduler.store.questions import LineQuery
 from pyscheduler.timetable.firings import default_run_date
 from pyscheduler.timetable.zone import zone
 
@@ -38,9 +37,6 @@ LOOKED_AT: Final = 2000
 """Runs in line that are looked at to say how many stand before one."""
 NEAR: Final = timedelta(days=400)
 """How far the firing before a date is looked for."""
-VERSIONS: Final = 1000
-RECORDS: Final = 20
-"""Recorded configurations that are read whole to find out when a job appeared."""
 
 
 async def explain(
@@ -226,11 +222,11 @@ class _Explainer:
         timetable = engine.config.timetable(job.name)
         firings = timetable.on(run_date)
         past = [firing for firing in firings if firing.scheduled_at <= now]
-        dropped, first_known = None, None
+        dropped, known_since = None, None
         if past:
             due = past[-1].scheduled_at
-            dropped, first_known = await asyncio.to_thread(self._remembered, engine.store, job, due, run_date)
-            unknown = dropped is None and (first_known is None or first_known > due)
+            dropped, known_since = await asyncio.to_thread(self._remembered, engine.store, job, due, run_date)
+            unknown = dropped is None and (known_since is None or known_since > due)
             coming = firings[len(past) :]
             firings = coming if unknown and coming else (past[-1], *coming)
         held = engine.catch_up_held
@@ -241,7 +237,7 @@ class _Explainer:
             following=None if firings else self._following(job, run_date),
             paused_by=paused_by,
             dropped=dropped,
-            first_known=first_known,
+            first_known=known_since,
             catch_up_held=bool(past) and held is not None and held[0] < past[-1].scheduled_at <= held[1],
             upstreams=upstreams,
         )
@@ -273,14 +269,14 @@ class _Explainer:
 
     def _remembered(self, store: Store, job: Job, due: datetime, run_date: date) -> tuple[str | None, datetime | None]:
         """Return what the logbook says of a past firing without a run, and since when the job is known."""
-        dropped = _dropped_line(store, job.name, due)
+        dropped = dropped_line(store, job.name, due)
         if dropped is not None:
             return self._say_dropped(dropped, due), None
         settings = self._engine.config.settings
         horizon = self._engine.clock.now() - timedelta(seconds=settings.retention_s)
         if run_date < zone(settings.timezone).today(horizon):
             return None, None
-        return None, _first_known(store, job.name, due)
+        return None, first_known(store, job.name, due)
 
     def _say_dropped(self, line: LogbookLine, due: datetime) -> str:
         text = f"it was due at {self._say(due)} and got no run"
@@ -290,33 +286,3 @@ class _Explainer:
             return text + why
         first, last = (self._say(datetime.fromisoformat(str(line.detail[end]))) for end in ("first", "last"))
         return f"{text}: {count} firings from {first} to {last} were dropped{why}"
-
-
-def _dropped_line(store: Store, job: str, due: datetime) -> LogbookLine | None:
-    """Return the line that tells of dropped firings, `due` among them."""
-    query = LineQuery(job=job, action="firings_dropped", since=due, limit=100, newest_first=False)
-    return next((line for line in store.lines(query).items if _covers(line.detail, due)), None)
-
-
-def _covers(detail: Any, due: datetime) -> bool:
-    try:
-        return bool(datetime.fromisoformat(detail["first"]) <= due <= datetime.fromisoformat(detail["last"]))
-    except (KeyError, TypeError, ValueError):
-        return False
-
-
-def _first_known(store: Store, job: str, due: datetime) -> datetime | None:
-    """Return the instant from which on the recorded configurations know the job, as far as that matters for `due`."""
-    versions = store.config_versions(VERSIONS)  # newest first
-    before = next((version for version in versions if version.loaded_at <= due), None)
-    if before is not None and _defines(store, before.version, job):
-        return before.loaded_at
-    later = [version for version in reversed(versions) if version.loaded_at > due]
-    return next((version.loaded_at for version in later[:RECORDS] if _defines(store, version.version, job)), None)
-
-
-def _defines(store: Store, version: int, job: str) -> bool:
-    """Whether a recorded configuration has the job's name as a key, which is as near as its text can tell."""
-    record = store.config(version)
-    key = re.compile(rf"^\s*[\"']?{re.escape(job)}[\"']?\s*:", re.MULTILINE)
-    return record is not None and any(key.search(source.text) for source in record.sources)

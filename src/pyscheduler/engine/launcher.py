@@ -146,7 +146,7 @@ class MinderLauncher:
         """Send the order and wait for word; where there is none, the files decide."""
         try:
             report = await self._starter.order(handle, payload)
-        except LaunchError:
+        except (LaunchError, OSError):
             if await self._revoked(handle.ref, lock=lock):
                 raise
             report = None

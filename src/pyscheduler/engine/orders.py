@@ -1,6 +1,6 @@
 """From a run to the order its attempt is started by: every template rendered, every path absolute. Spec: jobs.md 1.11.
 
-A template that cannot be rendered is a start error of that attempt (`BadOrder`), never of the scheduler.
+A template that cannot be rendered is a start error of that attempt, never of the scheduler.
 """
 
 from __future__ import annotations
@@ -8,32 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from pyscheduler.config import Config
-from pyscheduler.config.templates import TemplateError, render
+from pyscheduler.config.templates import Prepared, TemplateError, filled, prepared
 from pyscheduler.engine.environment import base_environment, inherited, run_facts
 from pyscheduler.engine.ports import AttemptRef, LaunchSpec
 from pyscheduler.model.job import Job
 from pyscheduler.model.run import Attempt, Run
-
-
-class BadOrder(ValueError):
-    """A template of the job cannot be rendered for this run."""
-
-
-class Instant(datetime):
-    """A UTC instant that prints as the spec has it when no format is given: `2027-05-20T04:05:00Z`."""
-
-    def __format__(self, spec: str) -> str:
-        return super().__format__(spec or "%Y-%m-%dT%H:%M:%SZ")
-
-    @classmethod
-    def of(cls, instant: datetime) -> Instant:
-        """Return the instant in UTC."""
-        utc = instant.astimezone(UTC)
-        return cls(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond, UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +29,15 @@ class Order:
 
 
 class Orders:
-    """Makes orders under one configuration."""
+    """Makes orders under one configuration. Each template is taken apart once and filled for every attempt."""
 
     def __init__(self, config: Config, version: int, environ: Mapping[str, str], boot_id: str) -> None:
         self._config, self._version, self._boot_id = config, version, boot_id
         self._base = base_environment(environ, config.withheld)
-        self._folder = config.path.parent
+        self._folder = str(config.path.parent)
+        self._status = os.path.join(config.settings.state_dir, "status")
+        self._log_dir = str(config.settings.log_dir)
+        self._templates: dict[str, Prepared] = {}
 
     def order(self, run: Run, job: Job, number: int, key: str, now: datetime) -> Order:
         """Return the order for attempt `number` of a run."""
@@ -76,10 +62,12 @@ class Orders:
 
     def _spec(self, run: Run, job: Job, number: int, key: str) -> LaunchSpec:
         values = self._values(run, number)
-        variables = self._config.variables
 
         def fill(text: str) -> str:
-            return render(text, values, variables)
+            template = self._templates.get(text)
+            if template is None:
+                template = self._templates[text] = prepared(text, self._config.variables)
+            return filled(template, values)
 
         argv = ("/bin/sh", "-c", fill(job.command)) if isinstance(job.command, str) else tuple(map(fill, job.command))
         env = inherited(self._base, job)
@@ -94,7 +82,7 @@ class Orders:
             cwd=os.path.abspath(fill(job.cwd)) if job.cwd is not None else None,
             stdout_path=self._log_path(fill(job.stdout)),
             stderr_path=None if job.merges_output else self._log_path(fill(job.stderr)),
-            status_path=status_path(self._config.settings.state_dir, run.run_id, number, key),
+            status_path=Path(self._status, f"{run.run_id}.{number}.{key}.json"),
             timeout_s=job.timeout_s,
             kill_grace_s=job.kill_grace_s,
             leftovers=job.leftovers.value,
@@ -111,18 +99,13 @@ class Orders:
             "run_date": run.run_date,
             "run_id": run.run_id,
             "attempt": number,
-            "scheduled_at": Instant.of(run.scheduled_at),
-            "log_dir": str(self._config.settings.log_dir),
+            "scheduled_at": run.scheduled_at,
+            "log_dir": self._log_dir,
         }
 
     def _log_path(self, text: str) -> Path:
         """Return a log's absolute path: relative ones stand beside the main configuration file (DESIGN 8 row 13)."""
-        return Path(os.path.abspath(self._folder / text))
-
-
-def status_path(state_dir: Path, run_id: str, number: int, key: str) -> Path:
-    """Return where an attempt's note is written."""
-    return state_dir / "status" / f"{run_id}.{number}.{key}.json"
+        return Path(os.path.normpath(os.path.join(self._folder, text)))
 
 
 def ref_of(attempt: Attempt, job: Job | None, *, store_is_older: bool = False) -> AttemptRef:

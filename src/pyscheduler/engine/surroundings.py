@@ -6,9 +6,8 @@ builds on this and decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
-from typing import Final
 
 from pyscheduler.config import Config
 from pyscheduler.engine.book import Day, RunBook
@@ -20,9 +19,6 @@ from pyscheduler.rules.evaluate import Facts
 from pyscheduler.rules.memory import memory_start, reach_days
 from pyscheduler.rules.overlap import may_be_superseded, turn_key
 from pyscheduler.timetable.zone import zone
-
-MOST_DAYS: Final = 100_000
-"""The most days one action follows downstream: a job that waits for its own yesterday has no last one."""
 
 
 class Surroundings:
@@ -107,29 +103,6 @@ class Surroundings:
     def may_lack(self, day: Day) -> bool:
         """Whether something that decides a job's run date, or is decided by it, may not be in memory."""
         return day[1] < self.book.memory_start + timedelta(days=self.reach)
-
-    def surroundings(self, days: Iterable[Day]) -> Iterator[Day]:
-        """Yield these days, all that depend on them, and what each of those depends on in turn."""
-        seen: set[Day] = set()
-        to_see = list(days)
-        while to_see:
-            day = to_see.pop()
-            if day not in seen and len(seen) < MOST_DAYS:
-                seen.add(day)
-                yield day
-                yield from self.days_deciding(*day)
-                to_see.extend(self.days_depending_on(*day))
-
-    def days_downstream(self, name: str, run_date: date) -> list[Day]:
-        """Return the days that depend on a job's run date, transitively; itself first."""
-        found: dict[Day, None] = {(name, run_date): None}
-        to_see = [(name, run_date)]
-        while to_see:
-            for day in self.days_depending_on(*to_see.pop()):
-                if day not in found and len(found) < MOST_DAYS:
-                    found[day] = None
-                    to_see.append(day)
-        return list(found)
 
     def overlap_waiters(self, run: Run) -> list[Run]:
         """Return the other fresh overlap-waiters of the run's job and date that a newer one may take the place of."""

@@ -38,6 +38,8 @@ REPORT_MAX = 4096
 """PIPE_BUF: up to here a write to the shared pipe is one piece."""
 HAND_MAX = 60 * 1024
 """The longest order an idle minder takes: it fits an empty pipe whole. A longer one goes to a fresh minder by fork."""
+TEXT_MAX = 300
+"""Characters left of a text in a report that is too long; each may take six bytes."""
 LENGTH = 4
 
 
@@ -49,6 +51,21 @@ def frame(payload: bytes) -> bytes:
 def report(kind: str, **fields: object) -> bytes:
     """Return a report as a frame."""
     return frame(notes.dumps({"r": kind, **fields}).encode())
+
+
+def short_report(kind: str, **fields: object) -> bytes:
+    """Return a report of at most REPORT_MAX bytes: a note too long for that is left to be read, texts are cut."""
+    data = report(kind, **fields)
+    if len(data) > REPORT_MAX and "note" in fields:
+        fields["note"] = None
+        data = report(kind, **fields)
+    if len(data) > REPORT_MAX:
+        data = report(kind, **{name: _cut(value) for name, value in fields.items()})
+    return data
+
+
+def _cut(value: object) -> object:
+    return value[-TEXT_MAX:] if isinstance(value, str) else value
 
 
 class Reader:

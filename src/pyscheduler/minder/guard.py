@@ -77,6 +77,13 @@ class Guard:
         """Remember where in its logs the attempt's output begins."""
         self._append({"bases": bases})
 
+    def take_up(self, now: float) -> None:
+        """Go on where a dead guardian stopped: an ending it had begun, or an order that came meanwhile."""
+        leader = self.leader
+        if self.stopped_by is not None and leader is not None and not self._look_at_leader(leader):
+            self._begin(self.identity.limits.kill_grace_s, now)
+        self.look_for_stop(now)
+
     def look_for_stop(self, now: float) -> None:
         """Obey the order to stop this attempt if there is one."""
         try:

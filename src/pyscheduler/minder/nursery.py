@@ -110,6 +110,10 @@ class Nursery:
         """Report to the launcher, if there still is one."""
         self._line.tell(kind, **fields)
 
+    def tell_fault(self) -> None:
+        """Report the exception being handled: a fault of ours, for the scheduler's log."""
+        self.tell("crashed", pid=os.getpid(), text=traceback.format_exc()[-3000:])
+
     def _hear_launcher(self) -> None:
         """Take in orders, at most a full queue of them."""
         for order in self._line.orders(QUEUE_MAX - len(self._queue), time.monotonic()):
@@ -280,13 +284,16 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     signals = ears.open_signals()
     nursery = Nursery(link, signals, job_umask, int(sys.argv[1]) if len(sys.argv) > 1 else soft)
-    rehearse(signals)
+    try:
+        rehearse(signals)
+    except Exception:  # noqa: BLE001 - a rehearsal that fails is told, and costs nothing else
+        nursery.tell_fault()
     gc.collect()
     gc.freeze()
     try:
         nursery.run()
     except BaseException:
-        nursery.tell("crashed", pid=os.getpid(), text=traceback.format_exc()[-3000:])
+        nursery.tell_fault()
         nursery.part()
         raise
 

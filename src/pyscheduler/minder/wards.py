@@ -102,7 +102,12 @@ class Ward:
             os.close(fd)
             return identity is not None and not self._mine(identity) and self._nobodys("another minder has it")
         crash.point("ward.locked")
-        return self._judge(fd, path, now)
+        try:
+            return self._judge(fd, path, now)
+        except OSError:
+            if self._guard is None:
+                os.close(fd)  # else our own lock would keep us out at the next try
+            raise
 
     def _mine(self, identity: notes.Identity) -> bool:
         return identity.minder.pid == self._minder and identity.nursery == self._host.me
@@ -154,7 +159,7 @@ class Ward:
             self._guard.lost = "exit unknown"
         job = identity.job.pid if identity.job else None
         self._host.tell("guardian", key=self._key, job=job, **me.as_json())
-        self._guard.look_for_stop(now)
+        self._guard.take_up(now)
 
     @property
     def named(self) -> notes.Proc | None:

@@ -38,16 +38,20 @@ class Minder:
     def live(self, order: frames.Order, pipes: tap.Pipes | None) -> None:
         """Take this order and those that follow, until it is time to go."""
         for _ in range(ATTEMPTS_MAX):
-            if not self._attempt(order, pipes):
+            if not self.serve(order, pipes):
                 return
             pipes, following = None, self._await_order()
             if following is None:
                 return
             order = following
 
+    def close(self) -> None:
+        """Give back what only this object holds. A minder that ends does not bother."""
+        self._around.close()
+
     # ---------------------------------------------------------------- one attempt
 
-    def _attempt(self, order: frames.Order, pipes: tap.Pipes | None) -> bool:
+    def serve(self, order: frames.Order, pipes: tap.Pipes | None) -> bool:
         """Serve one order; True if nothing of it is left behind in this process, so that it may take another."""
         body = order.body()
         identity = self._identity(order, body)
@@ -163,11 +167,8 @@ def obey(guard: Guard, signals: set[int]) -> None:
 
 
 def tell(reports: int, kind: str, **fields: object) -> None:
-    """Report to the nursery. A note that is too long for one piece is left for the reader to fetch."""
-    data = frames.report(kind, **fields)
-    if len(data) > frames.REPORT_MAX:
-        data = frames.report(kind, **{**fields, "note": None})
+    """Report to the nursery, in one piece."""
     try:
-        os.write(reports, data)
+        os.write(reports, frames.short_report(kind, **fields))
     except OSError:
         return  # the nursery is gone, or has not read for 64 kB: the files say it all

@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
 from pyscheduler.__about__ import __version__
-from pyscheduler.api import build_app
+from pyscheduler.api import build_app, warm_up
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing
 from pyscheduler.config import Config, deferred_checks
@@ -108,6 +108,7 @@ class House:
         log.info("pyscheduler %s (pid %d): %d jobs of %s, state in %s", *what)
         for problem in self._config.warnings:
             log.warning("%s", problem)
+        await warm_up()
         listener = Listener(build_app(self, desk=self._desk), listening)
         serving = asyncio.create_task(listener.run(), name="listener")
         supervising = asyncio.create_task(self._supervisor.run(), name="supervisor")

@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from pyscheduler.errors import PyschedError
+from pyscheduler.errors import AlreadyServed
 
 SOCKET_NAME: Final = "api.sock"
 LOCK_NAME: Final = "serve.lock"
@@ -31,12 +31,6 @@ LONGEST_ADDRESS: Final = 100
 BACKLOG: Final = 1024
 MAY_PASS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.ESTALE})
 """What stands in the way of a start and may go by itself: the service waits for it."""
-
-
-class AlreadyServed(PyschedError):
-    """Another process serves this state folder."""
-
-    code = "already-served"
 
 
 class Premises:

@@ -12,7 +12,7 @@ from sqlalchemy import and_, bindparam, func, select, text
 
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.run import Attempt, Outcome, Run, RunState, Trigger
-from pyscheduler.store import rows, run_streams, schema
+from pyscheduler.store import columns, rows, run_streams, schema
 from pyscheduler.store.catalogue import JOBS
 from pyscheduler.store.readers import Read, Snapshot
 from pyscheduler.store.recall import pieces
@@ -104,12 +104,12 @@ def config_versions(snapshot: Snapshot, limit: int, before: int | None) -> list[
 
 @cache
 def _run() -> Statement:
-    return compiled(select(*(_runs[name] for name in rows.RUN)).where(_runs.run_id == bindparam("run_id")))
+    return compiled(select(*(_runs[name] for name in columns.RUN)).where(_runs.run_id == bindparam("run_id")))
 
 
 @cache
 def _attempts_of_run() -> Statement:
-    found = select(*(_attempts[name] for name in rows.ATTEMPT)).where(_attempts.run_id == bindparam("run_id"))
+    found = select(*(_attempts[name] for name in columns.ATTEMPT)).where(_attempts.run_id == bindparam("run_id"))
     return compiled(found.order_by(_attempts.attempt))
 
 
@@ -164,15 +164,18 @@ def _ids() -> Statement:
 
 @cache
 def _latest_config() -> Statement:
-    return compiled(select(*(_configs[name] for name in rows.CONFIG)).order_by(_configs.version.desc()).limit(1))
+    return compiled(select(*(_configs[name] for name in columns.CONFIG)).order_by(_configs.version.desc()).limit(1))
 
 
 @cache
 def _config() -> Statement:
-    return compiled(select(*(_configs[name] for name in rows.CONFIG)).where(_configs.version == bindparam("version")))
+    return compiled(
+        select(*(_configs[name] for name in columns.CONFIG)).where(_configs.version == bindparam("version"))
+    )
 
 
 @cache
 def _config_versions() -> Statement:
-    found = select(*(_configs[name] for name in rows.CONFIG[:-1])).where(_configs.version < bindparam("below"))
+    without_text = (_configs[name] for name in columns.CONFIG[:-1])
+    found = select(*without_text).where(_configs.version < bindparam("below"))
     return compiled(found.order_by(_configs.version.desc()).limit(bindparam("count")))

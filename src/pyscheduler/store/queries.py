@@ -26,7 +26,7 @@ from typing import Final
 from sqlalchemy import bindparam, func, select
 
 from pyscheduler.model.run import Run
-from pyscheduler.store import rows, run_streams, schema
+from pyscheduler.store import columns, rows, run_streams, schema
 from pyscheduler.store.questions import Page, RunQuery, cursor_at
 from pyscheduler.store.readers import Snapshot
 from pyscheduler.store.run_streams import Window
@@ -39,12 +39,12 @@ HEADS: Final = 10_000
 HEADS_FOR_REASONS: Final = 100
 """The same where each stream then has to be sieved by reason."""
 CORNER_JOBS: Final = 2_000
-CORNER_ROWS: Final = 3_000
+CORNER_ROWS: Final = 2_000
 FEW_JOBS: Final = 50
 """Up to so many jobs are looked for one by one at once."""
-A_TRY: Final = 4_000
-BUDGET: Final = 10_000
-BUDGET_FOR_REASONS: Final = 4_000
+A_TRY: Final = 3_000
+BUDGET: Final = 8_000
+BUDGET_FOR_REASONS: Final = 3_000
 """Rows looked at for one page; fewer where the reason must be read, which no list's index holds."""
 NAMES_FOUND: Final = 500
 """Jobs at most that the beginning of a run id may name."""
@@ -82,9 +82,10 @@ def _found(snapshot: Snapshot, wanted: Wanted, window: Window, limit: int) -> Ga
     choices = run_streams.choices(snapshot.rows, wanted.ended, wanted.triggers, window)
     source = _Source(snapshot, wanted, window, choices)
     budget = BUDGET_FOR_REASONS if wanted.more else BUDGET
-    if wanted.jobs is None or not source.may_go_by_job:
+    many = len(wanted.jobs or ()) > FEW_JOBS
+    if wanted.jobs is None or not source.may_go_by_job or (many and wanted.more):
         return _gathered(source.everywhere(), wanted, limit, budget)
-    if len(wanted.jobs) > FEW_JOBS:
+    if many:
         found = _gathered(source.everywhere(), wanted, limit, A_TRY)
         if len(found.rows) == limit or found.resume_after is None:
             return found
@@ -141,9 +142,9 @@ class _Source:
     def _corner(self) -> Iterator[Row] | None:
         """Return the chosen jobs' runs of the chosen dates, sorted here, if there are not too many."""
         assert self.wanted.dates is not None
-        sieve, count = self.wanted.sieve.without("jobs", "dates"), CORNER_ROWS + 1
+        count = CORNER_ROWS + 1
         found = run_streams.of_dates(
-            self.snapshot.rows, self._jobs, self.wanted.dates, self.window, self.wanted.more, sieve=sieve, count=count
+            self.snapshot.rows, self._jobs, self.wanted.dates, self.window, self.wanted.more, count=count
         )
         if len(found) == count:
             return None
@@ -174,8 +175,8 @@ class _Source:
 
 @cache
 def _runs_of_ids() -> Statement:
-    columns = (schema.runs.c[name] for name in rows.RUN)
-    return compiled(select(*columns).where(is_one_of(schema.runs.c.run_id, "run_ids")))
+    every = (schema.runs.c[name] for name in columns.RUN)
+    return compiled(select(*every).where(is_one_of(schema.runs.c.run_id, "run_ids")))
 
 
 @cache

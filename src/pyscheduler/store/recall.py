@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 from sqlalchemy import bindparam, func, select, text, tuple_
 
 from pyscheduler.model.run import FINAL_STATES, Attempt, Run, Trigger
-from pyscheduler.store import rows, run_streams, schema
+from pyscheduler.store import columns, rows, run_streams, schema
 from pyscheduler.store.readers import Read, Snapshot
 from pyscheduler.store.run_streams import Window
 from pyscheduler.store.statements import Statement, compiled, is_one_of, on_index
@@ -36,7 +36,7 @@ DAYS: Final = 20
 
 _runs: Final = schema.runs.c
 _attempts: Final = schema.attempts.c
-_MORE: Final = rows.RUN[len(run_streams.KEY) :]
+_MORE: Final = columns.RUN[len(run_streams.KEY) :]
 
 
 def pieces(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -142,7 +142,7 @@ def _found(read: Read, statement: Statement, run_ids: Iterable[str]) -> Iterator
 
 @cache
 def _runs_of_day() -> Statement:
-    found = select(*(_runs[name] for name in rows.RUN)).where(
+    found = select(*(_runs[name] for name in columns.RUN)).where(
         _runs.job == bindparam("job"), _runs.run_date == bindparam("run_date")
     )
     return compiled(found.order_by(_runs.scheduled_at, _runs.seq))
@@ -161,11 +161,11 @@ def _latest_attempts() -> Statement:
         .where(is_one_of(_attempts.run_id, "run_ids"))
         .group_by(_attempts.run_id)
     )
-    columns = (_attempts[name] for name in rows.ATTEMPT)
-    return compiled(select(*columns).where(tuple_(_attempts.run_id, _attempts.attempt).in_(latest)))
+    every = (_attempts[name] for name in columns.ATTEMPT)
+    return compiled(select(*every).where(tuple_(_attempts.run_id, _attempts.attempt).in_(latest)))
 
 
 @cache
 def _attempts_of() -> Statement:
-    found = select(*(_attempts[name] for name in rows.ATTEMPT)).where(is_one_of(_attempts.run_id, "run_ids"))
+    found = select(*(_attempts[name] for name in columns.ATTEMPT)).where(is_one_of(_attempts.run_id, "run_ids"))
     return compiled(found.order_by(_attempts.run_id, _attempts.attempt))

@@ -1,7 +1,7 @@
 """Row ↔ value, pure: the only place that knows how a noun is spelled in a table. The format stands in `schema.py`.
 
 Both directions are hot: a start reads a hundred thousand runs back, and every state change writes one. So there is one
-tuple a row, in the order of the column lists below, and words are looked up instead of parsed.
+tuple a row, in the order of `columns.py`, and words are looked up instead of parsed.
 """
 
 from __future__ import annotations
@@ -19,58 +19,11 @@ from pyscheduler.errors import NaiveTime
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.job import ConfigSource
 from pyscheduler.model.run import Attempt, Cause, LogbookLine, Outcome, Run, RunState, Trigger
+from pyscheduler.store import columns
 
 Row = tuple[Any, ...]
 
-RUN_FIXED: Final = ("job", "run_date", "seq", "scheduled_at", "trigger", "created_at")
-"""What a run's first row fixes for good."""
-RUN: Final = (
-    "run_id",
-    "scheduled_at",
-    "state",
-    "trigger",
-    "job",
-    "run_date",
-    "seq",
-    "created_at",
-    "updated_at",
-    "reason",
-    "cause",
-    "attempt",
-    "attempt_base",
-    "reruns",
-    "config_version",
-    "forced",
-    "held_from",
-    "not_before",
-    "queued_at",
-    "wait_until",
-)
-ATTEMPT: Final = (
-    "run_id",
-    "attempt",
-    "key",
-    "started_at",
-    "config_version",
-    "boot_id",
-    "pid",
-    "ended_at",
-    "exit_code",
-    "signal",
-    "outcome",
-    "reason",
-    "stdout_path",
-    "stderr_path",
-    "status_path",
-    "kill_by",
-    "cpu_s",
-    "max_rss_bytes",
-    "note",
-)
-LINE: Final = ("at", "actor", "action", "run_id", "job", "detail")
-CONFIG: Final = ("version", "loaded_at", "digest", "sources")
-
-_RUN_SLOTS: Final[tuple[Callable[[Run, Any], None], ...]] = tuple(getattr(Run, name).__set__ for name in RUN)
+_RUN_SLOTS: Final[tuple[Callable[[Run, Any], None], ...]] = tuple(getattr(Run, name).__set__ for name in columns.RUN)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STATES: Final = {state.value: state for state in RunState}
 _TRIGGERS: Final = {trigger.value: trigger for trigger in Trigger}
@@ -214,7 +167,7 @@ def attempt_row(attempt: Attempt) -> Row:
 
 def attempt_of(row: Row) -> Attempt:
     """Return the attempt of a row of ATTEMPT's columns."""
-    fields = dict(zip(ATTEMPT, row, strict=True))
+    fields = dict(zip(columns.ATTEMPT, row, strict=True))
     fields["started_at"] = instant(fields["started_at"])
     fields["ended_at"] = _instant_or_none(fields["ended_at"])
     if fields["outcome"] is not None:

@@ -25,7 +25,7 @@ HIGHEST_ID: Final = "~"
 """Sorts after every run id: none has a character beyond `z`."""
 FOREVER: Final = 1 << 62
 SIEVED_PIECE: Final = 128
-LARGEST_SIEVED_PIECE: Final = 8192
+LARGEST_SIEVED_PIECE: Final = 1024
 
 Rows = Callable[..., list[Row]]
 """`Snapshot.rows`, or something with its face that reads each piece from a snapshot of its own."""
@@ -168,17 +168,10 @@ def heads_of_jobs(
 
 
 def of_dates(
-    rows: Rows,
-    jobs: str,
-    dates: tuple[str, str],
-    window: Window,
-    more: tuple[str, ...] = (),
-    *,
-    sieve: Sieve,
-    count: int,
+    rows: Rows, jobs: str, dates: tuple[str, str], window: Window, more: tuple[str, ...] = (), *, count: int
 ) -> list[Row]:
     """Return up to `count` runs, open or not and in no order, of some jobs (a JSON list) and a stretch of run dates."""
-    statement = run_walks.of_dates((*KEY, *more), sieve.names, window.newest_first)
+    statement = run_walks.of_dates((*KEY, *more), window.newest_first)
     low_date, high_date = dates
-    place = {"chosen_jobs": jobs, "from_date": low_date, "to_date": high_date, "count": count}
-    return rows(statement, **place, **window.left(None), **sieve.values)
+    place = {"jobs": jobs, "from_date": low_date, "to_date": high_date, "count": count}
+    return rows(statement, **place, **window.left(None))

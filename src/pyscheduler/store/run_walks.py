@@ -94,17 +94,14 @@ def heads(columns: tuple[str, ...], newest_first: bool) -> Statement:
 
 
 @cache
-def of_dates(columns: tuple[str, ...], sieve: tuple[str, ...], newest_first: bool) -> Statement:
+def of_dates(columns: tuple[str, ...], newest_first: bool) -> Statement:
     """Return the runs of some jobs (a JSON list) and a stretch of run dates, in no order."""
-    jobs = func.json_each(bindparam("chosen_jobs")).table_valued("value", name="chosen_jobs")
+    jobs = func.json_each(bindparam("jobs")).table_valued("value", name="jobs")
+    of_date = and_(_runs.run_date >= bindparam("from_date"), _runs.run_date <= bindparam("to_date"))
     found = (
         select(*(_runs[name] for name in columns))
         .select_from(jobs.join(schema.runs, _runs.job == jobs.c.value))
-        .where(
-            and_(_runs.run_date >= bindparam("from_date"), _runs.run_date <= bindparam("to_date")),
-            _within(_runs, newest_first),
-            *_conditions(sieve, _runs),
-        )
+        .where(of_date, _within(_runs, newest_first))
     )
     return compiled(on_index(found, schema.runs, "runs_of_date").limit(bindparam("count")))
 

@@ -16,7 +16,7 @@ from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.sql.expression import CompoundSelect, FromClause
 
-from pyscheduler.store import rows, schema
+from pyscheduler.store import columns, schema
 
 
 class _Compiler(SQLiteCompiler):
@@ -74,11 +74,11 @@ def _remove(table: Table, key: str) -> Statement:
     return compiled(delete(table).where(table.c[key] == bindparam(key)))
 
 
-PUT_RUN: Final = _put(schema.runs, rows.RUN, ("run_id",), rows.RUN_FIXED)
-PUT_ATTEMPT: Final = _put(schema.attempts, rows.ATTEMPT, ("run_id", "attempt"))
+PUT_RUN: Final = _put(schema.runs, columns.RUN, ("run_id",), columns.RUN_FIXED)
+PUT_ATTEMPT: Final = _put(schema.attempts, columns.ATTEMPT, ("run_id", "attempt"))
 PUT_ENGINE: Final = _put(schema.engine, ("key", "value"), ("key",))
-PUT_CONFIG: Final = _put(schema.configs, rows.CONFIG, ("version",))
-ADD_LINE: Final = compiled(insert(schema.events).values({name: bindparam(name) for name in rows.LINE}))
+PUT_CONFIG: Final = _put(schema.configs, columns.CONFIG, ("version",))
+ADD_LINE: Final = compiled(insert(schema.events).values({name: bindparam(name) for name in columns.LINE}))
 
 REMOVE_ENGINE: Final = _remove(schema.engine, "key")
 REMOVE_RUN: Final = (

@@ -104,6 +104,11 @@ class CronText:
         """Whether a clock change leaves its steps alone: Debian's rule, the minute or the hour begins with `*`."""
         return self.minutes.startswith("*") or self.hours.startswith("*")
 
+    @property
+    def hangs_on_star(self) -> bool:
+        """Whether the two rules of `cron_star` read it differently: both fields say something, one begins with `*`."""
+        return "*" not in self.day_fields and any(field.startswith("*") for field in self.day_fields)
+
 
 @lru_cache(maxsize=16384)
 def read_cron(text: str) -> CronText:

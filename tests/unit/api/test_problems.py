@@ -9,7 +9,6 @@ import pytest
 from starlette.responses import Response
 
 from pyscheduler import errors
-from pyscheduler.api.gates import HeadTooLarge, TooLarge, TooSlow, WrongType
 from pyscheduler.api.problems import answer_to
 from pyscheduler.errors import ConfigError, PyschedError
 from pyscheduler.model.problem import Problem, Severity
@@ -31,10 +30,10 @@ def body_of(answer: Response) -> Any:
         (errors.StoreDamaged("x"), 503),
         (errors.EngineFailedError("x"), 503),
         (errors.LaunchError("x"), 500),
-        (TooLarge("x"), 413),
-        (HeadTooLarge("x"), 431),
-        (TooSlow("x"), 408),
-        (WrongType("x"), 415),
+        (errors.TooLarge("x"), 413),
+        (errors.HeadTooLarge("x"), 431),
+        (errors.TooSlow("x"), 408),
+        (errors.WrongType("x"), 415),
     ],
 )
 def test_each_class_has_its_status(error: PyschedError, status: int) -> None:

@@ -57,7 +57,7 @@ def test_a_configuration_that_takes_too_long_is_not_waited_for(
     scheduler.replies["GET /api/jobs"] = Unreachable("no scheduler is running")
     over = threading.Event()
     monkeypatch.setattr(complete, "FILE_S", 0.01)
-    monkeypatch.setattr(complete, "_jobs_of_file", lambda _session: over.wait() and {"late": ""})
+    monkeypatch.setattr(complete, "_jobs_of_file", lambda _session: {"late": str(over.wait(5))})
     assert names(context) == []
     over.set()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyscheduler.cli.terminal import Terminal
 from tests.unit.cli.prompt import Prompt
 
 OLD = """
@@ -44,13 +45,21 @@ def test_what_is_written_and_what_follows_from_it(both: Prompt) -> None:
         "job load differs in depends_on",
         "pool db: 2 -> 3",
         "",
-        "In the next 1 days:",
+        "In the next 1 day:",
         "  wait lost: load no longer waits for the success of extract of the same run date",
         "  wait added: load waits for the done of extract of the same run date",
         "CHANGE  JOB      RUN DATE    BEFORE                     AFTER",
         "moved   extract  2027-05-21  2027-05-21 02:30:00+02:00  2027-05-21 03:30:00+02:00",
         "moved   load     2027-05-21  2027-05-21 02:30:00+02:00  2027-05-21 03:30:00+02:00",
     ]
+
+
+def test_at_eighty_columns_both_times_are_whole(both: Prompt) -> None:
+    """The seconds give way, never the offset."""
+    lines = both(
+        "diff", *files(both, "old.yaml", "new.yaml"), "--days", "1", terminal=Terminal(width=80)
+    ).out.splitlines()
+    assert lines[-1] == "moved   load     2027-05-21  2027-05-21 02:30+02:00  2027-05-21 03:30+02:00"
 
 
 def test_the_difference_for_programs(both: Prompt) -> None:

@@ -133,6 +133,21 @@ def test_following_prints_what_comes_and_ends_with_the_run() -> None:
     assert told == [f"--- {RUN}: succeeded"]
 
 
+def test_what_is_written_last_is_printed_too() -> None:
+    """Whether an attempt has ended is asked before its log is read: what had ended by then has written all it will."""
+    last = Attempt(b"first\n")
+
+    class Racing(FakeLogs):
+        """Its attempt writes its last words, and ends, just when somebody asks how it stands."""
+
+        def get(self, path: str, **query: Any) -> Any:
+            if path.endswith("/log") and self.naps:
+                last.data, last.ended, self.state = b"first\nlast words\n", True, "succeeded"
+            return super().get(path, **query)
+
+    assert follow(Racing([last]))[0] == b"first\nlast words\n"
+
+
 def test_following_goes_on_with_the_next_attempt() -> None:
     """A retry's log follows the failed one's, with a remark between them."""
     first = Attempt(b"failed\n", ended=True)

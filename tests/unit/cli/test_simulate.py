@@ -42,6 +42,18 @@ def test_a_board_of_what_would_happen(night: Prompt) -> None:
     ]
 
 
+def test_the_seeds_day(pysched: Prompt) -> None:
+    """Seed 004, "Try It": bake at nine, ice after it, both on 19 October 2026, ice succeeded."""
+    pysched.config.write_text(
+        'jobs:\n  bake: {command: ./bake.sh, schedule: "0 9 * * *"}\n  ice: {command: ./ice.sh, depends_on: [bake]}\n'
+    )
+    lines = pysched("simulate", "--from", "2026-10-19", "--to", "2026-10-19").out.splitlines()
+    assert lines[-2:] == [
+        "bake.2026-10-19.1  ✓ succeeded    1  2026-10-19 09:00:00+00:00  1m00s  -",
+        "ice.2026-10-19.1   ✓ succeeded    1  2026-10-19 09:01:00+00:00  1m00s  -",
+    ]
+
+
 def test_a_failure_on_one_date(night: Prompt) -> None:
     """Every attempt of that run fails, what depends on it is blocked or runs, the other day is as ever."""
     found = night("simulate", *DAYS, "--fail", "load@2027-05-20", "--json").json
@@ -83,12 +95,16 @@ def test_what_has_not_ended_is_shown_as_it_stands(night: Prompt) -> None:
 def test_nothing_is_touched(night: Prompt) -> None:
     """Not the state, not the logs: the simulated runs have the very names of real ones, and old logs are kept."""
     kept = night.folder / "logs" / "extract" / "2027-05-20" / "extract.2027-05-20.1.1.out"
+    elsewhere = night.folder / "elsewhere.2027-05-20.out"
     kept.parent.mkdir(parents=True)
-    kept.write_text("from the real run")
+    for log in (kept, elsewhere):
+        log.write_text("from the real run")
+    stdout = f'stdout: "{night.folder}/elsewhere.{{run_date}}.out"'
+    night.config.write_text(TEXT.replace('load: {command: "true",', f'load: {{command: "true", {stdout},'))
     before = sorted(night.folder.rglob("*"))
-    night("simulate", "--from", "2027-05-20", "--to", "2027-05-25")
+    assert night("simulate", "--from", "2027-05-20", "--to", "2027-05-25").code == 0
     assert sorted(night.folder.rglob("*")) == before
-    assert kept.read_text() == "from the real run"
+    assert [log.read_text() for log in (kept, elsewhere)] == ["from the real run"] * 2
 
 
 @pytest.mark.parametrize(

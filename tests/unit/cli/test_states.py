@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from pyscheduler.cli.states import LOOKS, rank, state_cell
+from pyscheduler.cli.states import LOOKS, OPEN, rank, state_cell
 from pyscheduler.cli.terminal import Terminal
 from pyscheduler.cli.text import columns_of
-from pyscheduler.model.run import RunState
+from pyscheduler.model.run import OPEN_STATES, RunState
 
 
 def test_every_state_has_a_look() -> None:
     """A state that is added to the model is added here."""
     assert set(LOOKS) == set(RunState)
+
+
+def test_open_states_are_the_models() -> None:
+    """Written out twice, and held together here."""
+    assert set(OPEN) == OPEN_STATES
 
 
 def test_shapes_tell_states_apart_without_colours() -> None:

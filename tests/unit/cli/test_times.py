@@ -39,6 +39,12 @@ def test_a_board_leaves_out_its_own_date(day: date, shown: str) -> None:
     assert BERLIN.on(day, NIGHT) == shown
 
 
+def test_a_day_begins_at_midnight_or_where_a_gap_ends() -> None:
+    """In Asuncion the clocks once went forward at midnight: that day began at one."""
+    assert BERLIN.midnight(date(2027, 5, 20)) == datetime(2027, 5, 19, 22, tzinfo=UTC)
+    assert Times.of("America/Asuncion").midnight(date(2023, 10, 1)) == datetime(2023, 10, 1, 4, tzinfo=UTC)
+
+
 def test_a_narrow_board_leaves_out_the_seconds() -> None:
     """They are the least of it."""
     assert BERLIN.on(date(2027, 5, 20), NIGHT, seconds=False) == "03:05+02:00"

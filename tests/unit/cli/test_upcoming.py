@@ -1,4 +1,4 @@
-"""When jobs fire next, what clock changes do, and what to expect: from the configuration file alone."""
+"""When jobs fire next, and what clock changes do: from the configuration file alone."""
 
 from __future__ import annotations
 
@@ -106,42 +106,6 @@ def test_an_unknown_job_is_exit_code_1_with_a_near_name(night: Prompt) -> None:
     said = night("next", "loadd")
     assert said.code == 1
     assert "did you mean load?" in said.err
-
-
-def test_a_forecast_follows_the_dependencies(night: Prompt) -> None:
-    """By expected start, with what decides about it."""
-    lines = night("forecast", "--to", "2027-05-21T02:00").out.splitlines()
-    assert lines[0].split() == ["JOB", "RUN", "DATE", "EXPECTED", "START", "TAKES", "BECAUSE", "OF"]
-    assert [line.split()[0] for line in lines[1:]] == ["midnight", "tokyo"]
-    found = night("forecast", "--job", "load", "--json").json["entries"]
-    assert [(entry["run_date"], entry["expected_start"], entry["via"]) for entry in found] == [
-        ("2027-05-21", "2027-05-21T00:30:00Z", "extract")
-    ]
-
-
-def test_midnight_belongs_to_the_day_it_opens(night: Prompt) -> None:
-    """Spec: jobs.md 14.1 names the opposite a trap."""
-    given = ("forecast", "--job", "midnight", "--from", "2027-05-20", "--to", "2027-05-21", "--json")
-    entries = night(*given).json["entries"]
-    assert [entry["expected_start"] for entry in entries] == ["2027-05-19T22:00:00Z", "2027-05-20T22:00:00Z"]
-
-
-def test_a_forecast_of_another_file(night: Prompt) -> None:
-    """FILE is the same as -c FILE."""
-    other = night.folder / "other.yaml"
-    other.write_text('jobs: {only: {command: "true", schedule: "@daily"}}')
-    assert [entry["job"] for entry in night("forecast", str(other), "--json").json["entries"]] == ["only"]
-
-
-def test_a_forecast_of_more_than_a_year_is_refused(night: Prompt) -> None:
-    """Spec: jobs.md 12.1; exit code 2."""
-    assert night("forecast", "--from", "2027-01-01", "--to", "2028-06-01").code == 2
-
-
-def test_nothing_to_expect_is_said(night: Prompt) -> None:
-    """With the window that was looked at."""
-    said = night("forecast", "--to", "2027-05-20T15:00")
-    assert said.out == "No run is expected from 2027-05-20 14:00:00+02:00 to 2027-05-20 15:00:00+02:00.\n"
 
 
 def test_a_faulty_configuration_is_exit_code_2(night: Prompt) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pyscheduler.config import builder
+from pyscheduler.config import builder, feed
 from pyscheduler.config.alerting import plain
 from pyscheduler.config.compose import Budget, compose
 from pyscheduler.config.tree import Block, Null, TreeError
@@ -247,7 +247,7 @@ def test_a_value_longer_than_any_argument_is_refused() -> None:
 @pytest.mark.parametrize("filler", [b"#" + b"x" * 99 + b"\n", b" " * 99 + b"\n", b"\n", b"y y y y y "])
 def test_a_stretch_without_the_end_of_a_value_is_refused(filler: bytes) -> None:
     """Comments, blanks, or a value without end: reading stops after a mebibyte of it."""
-    data = b"a: b\nc: x\n" + filler * (3 * builder.MAX_GAP // len(filler))
+    data = b"a: b\nc: x\n" + filler * (3 * feed.MAX_GAP // len(filler))
     with pytest.raises(TreeError, match="without the end of a value") as refused:
         compose(data, Budget())
     assert refused.value.line >= 1

@@ -102,6 +102,10 @@ async def test_an_interpreter_that_is_gone_is_a_problem_too(write: Write, monkey
         await load_in_process(write(""), env=ENV)
 
 
+HEAD = b"\0\0\0\x05H\x80\x02N."
+"""A head that holds None: enough to go on to the jobs."""
+
+
 @pytest.mark.parametrize(
     ("said", "what"),
     [
@@ -109,6 +113,9 @@ async def test_an_interpreter_that_is_gone_is_a_problem_too(write: Write, monkey
         (b"\xff\xff\xff\xff", "bytes at once"),
         (b"\0\0\0\2Z!", "!"),
         (b"\0\0\0\1E", "said nothing that makes sense"),
+        (HEAD + b"\0\0\0\2Z!", "!"),
+        (HEAD + b"\0\0\0\1J", "no configuration"),
+        (HEAD, "ended before its time"),
         (b"\0\0\0\3Hxx", "no configuration"),
         (b"\0\0", "ended before its time"),
         (b"\0\0\0\x0cXKeyError in", "KeyError in"),

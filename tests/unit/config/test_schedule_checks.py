@@ -55,6 +55,25 @@ def test_each_job_with_the_same_bad_schedule_is_told_at_its_own_place(problems: 
     assert [line.split(":")[1] for line in found] == ["2", "3", "4"]
 
 
+@pytest.mark.parametrize(
+    ("cron", "differs"),
+    [
+        ("0 9 */2 * 1", True),
+        ("0 9 1 * */2", True),
+        ("0 9 1-31/2 * 1", False),
+        ("0 9 * * 1", False),
+        ("0 9 */2 * *", False),
+        ("*/5 * 1 * 1", False),
+        ("@monthly", False),
+    ],
+)
+def test_a_schedule_that_two_crons_read_differently_is_warned_of(problems: Build, cron: str, differs: bool) -> None:
+    """FC-002: whoever comes from Debian's cron hears it before the wrong night, and the setting silences it."""
+    found = problems(job(f"'{cron}'"))
+    assert [("either day field" in line, "cron_star: leading" in line) for line in found] == [(True, True)] * differs
+    assert problems("scheduler: {cron_star: leading}\n" + job(f"'{cron}'")) == []
+
+
 def test_the_star_setting_decides_what_can_fire(problems: Build, load: Load) -> None:
     """`0 0 31 4 */1`: either day field by jobs.md, both by Debian's rule (FC-002)."""
     text = "jobs: {j: {command: x, schedule: '0 0 31 4 */1'}}\n"

@@ -70,6 +70,17 @@ def test_a_report_is_one_frame_of_json() -> None:
     assert json.loads(found) == {"r": "started", "key": "k", "pid": 5}
 
 
+@pytest.mark.parametrize("text", ["x" * 10_000, "\0" * 10_000, "\udcff" * 5000, "é\n" * 5000])
+def test_a_report_to_the_shared_pipe_is_one_piece(text: str) -> None:
+    """However long a text or a note is: beyond PIPE_BUF it would be mixed with another minder's."""
+    for fields in ({"text": text}, {"error": text, "why": text}, {"note": {"reason": text}, "error": text}):
+        data = frames.short_report("failed", key="k" * 32, pid=4_194_304, idle=False, **fields)
+        assert len(data) <= frames.REPORT_MAX
+        assert json.loads(data[frames.LENGTH :])["r"] == "failed"
+    whole = {"key": "k", "note": {"exit_code": 0}}
+    assert frames.short_report("ended", **whole) == frames.report("ended", **whole)
+
+
 def test_a_writer_has_a_bound() -> None:
     """Reports to a launcher that has stopped reading are dropped, not piled up."""
     writer = frames.Writer(-1, bound=10)

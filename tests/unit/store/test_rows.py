@@ -14,7 +14,7 @@ from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.ids import make_run_id
 from pyscheduler.model.job import ConfigSource
 from pyscheduler.model.run import Attempt, Cause, LogbookLine, Outcome, Run, RunState, Trigger
-from pyscheduler.store import rows, schema
+from pyscheduler.store import columns, rows, schema
 from pyscheduler.store.statements import ADD_LINE, PUT_ATTEMPT, PUT_CONFIG, PUT_RUN
 
 instants = st.datetimes(timezones=st.just(UTC))
@@ -126,35 +126,35 @@ def test_a_naive_instant_is_refused() -> None:
 
 def test_the_column_lists_name_every_field_once() -> None:
     """A field that is added to a noun and forgotten here would be lost in silence."""
-    assert set(rows.RUN) == {field.name for field in fields(Run)}
-    assert set(rows.ATTEMPT) == {field.name for field in fields(Attempt)}
-    assert {*rows.LINE, "id"} == {field.name for field in fields(LogbookLine)}
-    assert set(rows.CONFIG) == {field.name for field in fields(ConfigRecord)}
+    assert set(columns.RUN) == {field.name for field in fields(Run)}
+    assert set(columns.ATTEMPT) == {field.name for field in fields(Attempt)}
+    assert {*columns.LINE, "id"} == {field.name for field in fields(LogbookLine)}
+    assert set(columns.CONFIG) == {field.name for field in fields(ConfigRecord)}
 
 
 def test_rows_are_in_the_order_in_which_statements_take_them() -> None:
     """The text of a statement and the tuple of a row must agree, position by position."""
-    for statement, columns in (
-        (PUT_RUN, rows.RUN),
-        (PUT_ATTEMPT, rows.ATTEMPT),
-        (PUT_CONFIG, rows.CONFIG),
-        (ADD_LINE, rows.LINE),
+    for statement, of_row in (
+        (PUT_RUN, columns.RUN),
+        (PUT_ATTEMPT, columns.ATTEMPT),
+        (PUT_CONFIG, columns.CONFIG),
+        (ADD_LINE, columns.LINE),
     ):
-        assert statement.names == columns
+        assert statement.names == of_row
 
 
 def test_a_save_never_touches_what_belongs_to_claims() -> None:
     """`token owner_inc offered_at inc_id` are written by the owners of runs alone (DESIGN 6)."""
     claims = {"token", "owner_inc", "offered_at", "inc_id"}
-    assert {column.name for column in schema.runs.c} - set(rows.RUN) <= claims
-    assert {column.name for column in schema.attempts.c} - set(rows.ATTEMPT) <= claims
+    assert {column.name for column in schema.runs.c} - set(columns.RUN) <= claims
+    assert {column.name for column in schema.attempts.c} - set(columns.ATTEMPT) <= claims
     assert not any(name in PUT_RUN.sql or name in PUT_ATTEMPT.sql for name in claims)
 
 
 def test_a_save_never_moves_what_a_run_is() -> None:
     """Its instant is part of three indexes and of the promise that a firing has one run."""
     changed = PUT_RUN.sql.partition("DO UPDATE SET")[2]
-    assert not any(f"{name} =" in changed for name in (*rows.RUN_FIXED, "run_id"))
+    assert not any(f"{name} =" in changed for name in (*columns.RUN_FIXED, "run_id"))
     assert "state = excluded.state" in changed
 
 
@@ -178,4 +178,4 @@ def test_a_day_is_iso_text() -> None:
         created_at=datetime(7, 1, 2, tzinfo=UTC),
         updated_at=datetime(7, 1, 2, tzinfo=UTC),
     )
-    assert rows.run_row(run)[rows.RUN.index("run_date")] == "0007-01-02"
+    assert rows.run_row(run)[columns.RUN.index("run_date")] == "0007-01-02"

@@ -40,10 +40,14 @@ class Finder:
         """Answer what became of an attempt; one that runs is followed from now on."""
         if (known := self._followed.get(ref.key)) is not None:
             return Running(known)
-        seen = await self._look(ref)
-        if isinstance(seen, sight.Bare | sight.Owed | sight.Gone):
-            await asyncio.sleep(TWICE_S)  # a guardian or a note may appear meanwhile, and wins
+        seen: sight.Sight | None
+        try:
             seen = await self._look(ref)
+            if isinstance(seen, sight.Bare | sight.Owed | sight.Gone):
+                await asyncio.sleep(TWICE_S)  # a guardian or a note may appear meanwhile, and wins
+                seen = await self._look(ref)
+        except OSError:
+            seen = None  # who cannot look cannot call it lost: it counts as running, and is looked at again
         match seen:
             case sight.Noted(result):
                 return Finished(result)
@@ -70,7 +74,13 @@ class Finder:
             self._round.cancel()
 
     async def _run(self, handle: MinderHandle, seen: sight.Sight | None) -> None:
-        await Follower(handle, self._look).run(seen)
+        while handle.result is None:
+            try:
+                await Follower(handle, self._look).run(seen)
+            except OSError as error:
+                handle.change(pid=handle.pid, guardian=handle.guardian, remark=f"cannot look after it: {error}")
+                await asyncio.sleep(ROUND_S)
+            seen = None
         if self._followed.get(handle.ref.key) is handle:
             del self._followed[handle.ref.key]
 
@@ -88,7 +98,13 @@ class Finder:
         """Look once. The lock is held only while we look."""
         lock = await self._locks.work_for(ref.status_path)
         async with self._places:
-            found = await self._hands(_grab, ref, self._boot, lock)
+            held: list[sight.Unguarded] = []
+            try:
+                found = await self._hands(_grab, ref, self._boot, lock, held)
+            except asyncio.CancelledError:
+                for one in held:
+                    one.close()  # else our own lock would look like a guardian for ever
+                raise
             if isinstance(found, sight.Unguarded):
                 try:
                     return sight.judge(found.identity, await self._census.fresh(), self._boot)
@@ -99,8 +115,13 @@ class Finder:
             return found
 
 
-def _grab(ref: AttemptRef, boot: str, lock: bool) -> sight.Noted | sight.Nothing | sight.Guarded | sight.Unguarded:
-    return sight.grab(ref, boot, lock=lock)
+def _grab(
+    ref: AttemptRef, boot: str, lock: bool, held: list[sight.Unguarded]
+) -> sight.Noted | sight.Nothing | sight.Guarded | sight.Unguarded:
+    found = sight.grab(ref, boot, lock=lock)
+    if isinstance(found, sight.Unguarded):
+        held.append(found)
+    return found
 
 
 def _which_exist(paths: list[str]) -> list[bool]:

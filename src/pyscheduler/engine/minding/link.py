@@ -105,8 +105,12 @@ class Link:
         if not data:
             self._give_up("it has ended")
             return
-        for payload in self._in.feed(data):
-            report: Report = json.loads(payload)
+        try:
+            reports: list[Report] = [json.loads(payload) for payload in self._in.feed(data)]
+        except ValueError as error:
+            self._give_up(f"what it says makes no sense ({error})")
+            return
+        for report in reports:
             if report["r"] == "taken":
                 self._take(report["n"])
             else:
@@ -165,7 +169,7 @@ def bury() -> None:
 
 
 def _spawn(python: str, env: Mapping[str, str]) -> tuple[int, int]:
-    """Start a nursery; return its pid and our end of its socket. LaunchError where the system refuses."""
+    """Start a nursery; return its pid and our end of its socket. LaunchError, OSError where the system refuses."""
     ours, theirs = socket.socketpair()
     files = machine.inherited_files
     argv = [python, "-I", "-S", "-E", NURSERY, *([str(files)] if files is not None else [])]

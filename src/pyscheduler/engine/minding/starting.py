@@ -66,7 +66,7 @@ class Starter:
     async def order(self, handle: MinderHandle, payload: bytes) -> Report | None:
         """Return the report that answers the order; None where there is none within 10 s, or no nursery takes it.
 
-        LaunchError where no nursery can be started.
+        LaunchError, OSError where no nursery can be started.
         """
         until = asyncio.get_running_loop().time() + LAUNCH_S
         for _ in range(TRIES):

@@ -8,6 +8,7 @@ named; what a killed lock test has left, the next one removes.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterable
@@ -18,6 +19,7 @@ from pyscheduler.engine.minding import locktest
 from pyscheduler.minder import claim, notes
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 ENDINGS: Final = ("", notes.IDENTITY, notes.STOP, notes.BLOCK, notes.STOP + notes.BLOCK)
 """Everything that may lie at a note's path, the note first: without it the rest says less, never more."""
 ASK_AT_ONCE: Final = 200
@@ -36,13 +38,15 @@ def status_path(folder: Path, run_id: str, attempt: int, key: str) -> Path:
 
 
 def remove_all(statuses: Iterable[str]) -> None:
-    """Remove all files of these attempts. OSError but for what is gone already."""
+    """Remove all files of these attempts. What the disk will not let go is left to the next sweep."""
     for status in statuses:
         for ending in ENDINGS:
             try:
                 os.unlink(status + ending)
             except FileNotFoundError:
                 continue
+            except OSError as error:
+                _log.warning("%s stays: %s", status + ending, error)
 
 
 def remove_if_free(status: str) -> bool:

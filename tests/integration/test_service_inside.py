@@ -1,0 +1,101 @@
+"""A service inside a program of somebody else's: started and stopped by events, and leaving the process as it was."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from pyscheduler.engine.core import Engine
+from pyscheduler.service import house, serve, supervise
+from pyscheduler.store import Batch, Store
+
+TEXT = """
+scheduler: {state_dir: state, log_dir: logs}
+jobs:
+  tick: {command: "true", schedule: "* * * * * *", overlap: allow}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "pysched.yaml"
+    path.write_text(TEXT)
+    return path
+
+
+async def begun(file: Path, ready: asyncio.Event, stop: asyncio.Event, exits: list[int]) -> asyncio.Task[int]:
+    """Start a service as a task and wait until it is ready."""
+    serving = asyncio.create_task(serve(file, ready=ready, stop=stop, on_stuck=exits.append))
+    waiting = asyncio.create_task(ready.wait())
+    await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
+    assert ready.is_set()
+    return serving
+
+
+async def test_it_leaves_the_process_as_it_was(file: Path) -> None:
+    """Umask and the interpreter's switch interval are the program's again; the folder can be served anew."""
+    before = os.umask(0o022), sys.getswitchinterval()
+    for _ in range(2):
+        stop = asyncio.Event()
+        exits: list[int] = []
+        serving = await begun(file, asyncio.Event(), stop, exits)
+        assert sys.getswitchinterval() < before[1]
+        stop.set()
+        assert await serving == 0
+        assert exits == []
+    assert (os.umask(before[0]), sys.getswitchinterval()) == (0o022, before[1])
+
+
+async def test_an_end_that_does_not_come_is_given_up_on(
+    file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """P6: a disk that does not answer may keep a thread for ever, never the service: it says so and ends with 1."""
+    monkeypatch.setattr(house, "STOP_S", 0.5)
+    answering, reached, apply = threading.Event(), threading.Event(), Store.apply
+
+    def hangs(store: Store, batch: Batch) -> None:
+        reached.set()
+        answering.wait(60)
+        apply(store, batch)
+
+    exits: list[int] = []
+    stop = asyncio.Event()
+    serving = await begun(file, asyncio.Event(), stop, exits)
+    monkeypatch.setattr(Store, "apply", hangs)
+    await asyncio.to_thread(reached.wait, 30)
+    stop.set()
+    try:
+        assert await serving == 1
+        assert exits == [1]
+        assert "the end is given up on" in caplog.text
+    finally:
+        answering.set()
+
+
+async def test_an_engine_that_cannot_be_made_is_tried_again(
+    file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Even a bug of ours is waited out: the next try may go well, and the store is free for it."""
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(supervise, "FIRST_WAIT_S", 0.05)
+    real, tries = Engine, []
+
+    def fails_once(*arguments: object, **more: object) -> object:
+        tries.append(arguments)
+        if len(tries) == 1:
+            raise RuntimeError("a bug of ours")
+        return real(*arguments, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(supervise, "Engine", fails_once)
+    stop = asyncio.Event()
+    serving = await begun(file, asyncio.Event(), stop, [])
+    assert len(tries) == 2
+    assert "the scheduler cannot work: a bug of ours" in caplog.text
+    stop.set()
+    assert await serving == 0
