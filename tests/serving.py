@@ -105,11 +105,10 @@ class Served:
 
     # ----------------------------------------------------------------- the process
 
-    def start(
-        self, *options: str, ready: bool = True, umask: int = -1, env: Mapping[str, str] | None = None
-    ) -> Served:
+    def start(self, *options: str, ready: bool = True, umask: int = -1, env: Mapping[str, str] | None = None) -> Served:
         """Start it, and wait until it is ready unless told otherwise. `env` is for this start only."""
-        common = {"PYTHONPATH": str(ROOT / "src"), MARK: self.mark, "PYTHONUNBUFFERED": "1"}
+        path = os.pathsep.join(filter(None, (str(ROOT / "src"), os.environ.get("PYTHONPATH"))))
+        common = {"PYTHONPATH": path, MARK: self.mark, "PYTHONUNBUFFERED": "1"}
         env = os.environ | common | self._env | dict(env or {})
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -184,12 +183,6 @@ class Served:
     def socket(self) -> Path:
         """Where it listens, as seen from here: a service with mounts of its own is reached through /proc."""
         return self.inside(self.state / "api.sock")
-
-    def remount(self, options: str) -> None:
-        """Change the mount under the state folder, in the service's own namespace."""
-        user = () if os.geteuid() == 0 else ("-U", "--preserve-credentials")
-        enter = ("nsenter", "-t", str(self.pid), *user, "-m")
-        subprocess.run([*enter, "mount", "-o", f"remount,{options}", str(self.state)], check=True)
 
     def inside(self, path: Path) -> Path:
         """Return a path as the service sees it."""

@@ -106,8 +106,9 @@ def test_a_hundred_reloads_while_firings_are_due(service: Served) -> None:
     assert {answer.status for answer in answers} == {200}
     versions = service.get("/api/scheduler")["config"]["version"]
     assert 1 < versions <= 60
-    next_second(service)
+    for _ in range(3):
+        next_second(service)
     runs = service.get("/api/runs?job=every-second&order=oldest&limit=1000")["runs"]
     instants = [datetime.fromisoformat(run["scheduled_at"]) for run in runs]
     assert instants == [instants[0] + timedelta(seconds=n) for n in range(len(instants))]
-    assert len(instants) >= 3
+    assert len(instants) >= 4

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from enum import Enum
 from typing import Any, Final
 
 _MODEL: Final = "pyscheduler.model."
@@ -28,6 +29,12 @@ class ForeignBytes(ValueError):
     """The bytes are not what `dumps` makes."""
 
 
+class _Writer(pickle.Pickler):
+    def reducer_override(self, value: object) -> Any:
+        """Write a member of an enum as its class and value: Python before 3.11.4 would ask for `getattr` instead."""
+        return (type(value), (value.value,)) if isinstance(value, Enum) else NotImplemented
+
+
 class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in _ALLOWED or (module.startswith(_MODEL) and "." not in name):
@@ -39,7 +46,9 @@ class _Reader(pickle.Unpickler):
 
 def dumps(value: object) -> bytes:
     """Return values of the configuration as bytes."""
-    return pickle.dumps(value, protocol=5)
+    written = io.BytesIO()
+    _Writer(written, protocol=5).dump(value)
+    return written.getvalue()
 
 
 def loads(data: bytes) -> Any:

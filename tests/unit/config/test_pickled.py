@@ -35,6 +35,16 @@ def test_a_configuration_comes_back_as_it_was(load: Load) -> None:
     assert again.warnings == config.warnings
 
 
+def test_a_member_of_an_enum_is_its_class_and_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.11.0 to 3.11.3, which Debian 12 has, would write a call of `getattr`: that is never read back."""
+    monkeypatch.setattr(
+        Criticality, "__reduce_ex__", lambda self, _protocol: (getattr, (type(self), self.name)), raising=False
+    )
+    assert loads(dumps([Criticality.LOW])) == [Criticality.LOW]
+    with pytest.raises(ForeignBytes, match=r"builtins\.getattr is no part of a configuration"):
+        loads(pickle.dumps([Criticality.LOW]))
+
+
 class Calls:
     def __init__(self, *call: Any) -> None:
         self._call = call
