@@ -105,9 +105,7 @@ class Served:
 
     # ----------------------------------------------------------------- the process
 
-    def start(
-        self, *options: str, ready: bool = True, umask: int = -1, env: Mapping[str, str] | None = None
-    ) -> Served:
+    def start(self, *options: str, ready: bool = True, umask: int = -1, env: Mapping[str, str] | None = None) -> Served:
         """Start it, and wait until it is ready unless told otherwise. `env` is for this start only."""
         common = {"PYTHONPATH": str(ROOT / "src"), MARK: self.mark, "PYTHONUNBUFFERED": "1"}
         env = os.environ | common | self._env | dict(env or {})
