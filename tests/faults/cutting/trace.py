@@ -1,9 +1,9 @@
 """What a scheduler, its nursery and its minders did to one folder, as strace saw it, in the order it happened.
 
 `-z` prints a call once it has succeeded, so a line's place in the trace is the call's end; `-y` names the file behind
-each descriptor; `-xx` keeps every byte. What is sent over sockets and exec'd is recorded as well: that is what others
-were told, and which jobs had begun, at each point of the trace. Memory maps are not seen: SQLite's index (`-shm`) is
-rebuilt by whoever opens the store first, so it is left out.
+each descriptor; `-xx` keeps every byte. What is sent over sockets and pipes and what is exec'd is recorded as well:
+that is what others were told, and which jobs had begun, at each point of the trace. Memory maps are not seen: SQLite's
+index (`-shm`) is rebuilt by whoever opens the store first, so it is left out.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Synced:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Bytes were sent over a socket."""
+    """Bytes were sent over a socket or a pipe."""
 
     data: bytes
 
@@ -126,7 +126,9 @@ class Tracer:
             assert self._folder.encode() not in _unhex(b"".join(_TEXT.findall(args))), f"teach the tracer {call}"
         elif (descriptor := _OPEN.match(args)) is not None and descriptor[3] is None:
             path = _unhex(descriptor[2]).decode(errors="replace")
-            if self._inside(path):
+            if call == "write" and path.startswith(("pipe:", "socket:")):
+                yield Told(_text(args))
+            elif self._inside(path):
                 yield _on_file(call, path, args[descriptor.end() :], int(result.split(b" ")[0]))
 
     def _opened(self, args: bytes, result: bytes) -> Iterator[Event]:
