@@ -1,7 +1,8 @@
 """1,000 jobs due in the same second, each under its own minder: how late do they start, and how late is the loop?
 
 Start lateness is read off each job's log, which its minder makes in the instant before it starts the job, against the
-due instant: a job that told it itself would cost more than all of ours. Every job must succeed. The files that a finished run leaves in the state folder are counted too.
+due instant: a job that told it itself would cost more than all of ours. Every job must succeed. The files that a
+finished run leaves in the state folder are counted too.
 """
 
 from __future__ import annotations

@@ -328,3 +328,15 @@ def test_a_store_that_may_not_be_written_is_out_of_reach(closed: StoreFiles) -> 
         ).stdout
     assert "pysched.db" in said
     assert "mode" in said
+
+
+def test_a_first_start_syncs_the_whole_way_to_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut may take every name that was not synced: also that of the folder, whoever made it."""
+    synced: list[Path] = []
+    monkeypatch.setattr("pyscheduler.store.files.sync_folder", synced.append)
+    state_dir = tmp_path / "made" / "just now" / "state"
+    Store.open(state_dir).close()
+    assert {tmp_path, tmp_path / "made", tmp_path / "made" / "just now"} <= set(synced)
+    synced.clear()
+    Store.open(state_dir).close()
+    assert tmp_path not in synced

@@ -18,6 +18,7 @@ from pyscheduler.engine import machine
 from pyscheduler.engine.clock import SystemClock
 from pyscheduler.engine.minding import locktest, orders, sight, tidy
 from pyscheduler.engine.minding.finding import Finder
+from pyscheduler.engine.minding.folder import make_folder
 from pyscheduler.engine.minding.handle import MinderHandle
 from pyscheduler.engine.minding.hands import Hands, Turns
 from pyscheduler.engine.minding.locks import Locks
@@ -197,7 +198,7 @@ def _create_identity(status: str) -> None:
     try:
         os.close(os.open(path, flags, 0o600))
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(status), 0o700, exist_ok=True)
+        make_folder(os.path.dirname(status))
         os.close(os.open(path, flags, 0o600))
 
 

@@ -26,7 +26,15 @@ from pyscheduler.errors import StoreError, StoreUnavailable
 from pyscheduler.store import catalogue, driver, generation, migrate
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.faults import DRIVER_ERRORS, translated
-from pyscheduler.store.files import StoreFiles, StoreLock, make_empty, sync_file, sync_folder, write_durably
+from pyscheduler.store.files import (
+    StoreFiles,
+    StoreLock,
+    make_empty,
+    sync_file,
+    sync_folder,
+    sync_way_to,
+    write_durably,
+)
 
 PAGES_AT_ONCE: Final = 256
 """A step's length: a megabyte, one or two milliseconds in which the writer waits."""
@@ -138,6 +146,7 @@ def _put_in_place(file: Path, files: StoreFiles) -> Path | None:
     aside = _move_aside(files)
     os.replace(part, files.database)
     sync_folder(files.state_dir)
+    sync_way_to(files.state_dir)
     found = generation.compare(values, generation.read_file(files))
     generation.write_file(files, found.next)
     files.restoring.unlink()

@@ -171,3 +171,15 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_way_to(folder: Path) -> None:
+    """Make the name of a folder durable, and the names of those above it up to its mount, whoever made them.
+
+    One that we may not read was there before us. Raises OSError.
+    """
+    for above in folder.absolute().parents:
+        with suppress(PermissionError):
+            sync_folder(above)
+        if above.is_mount():
+            return

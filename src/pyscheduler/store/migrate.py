@@ -22,7 +22,7 @@ from pyscheduler.errors import StoreDamaged, StoreForeign
 from pyscheduler.store import driver, schema
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.faults import DRIVER_ERRORS, RESTORE, translated
-from pyscheduler.store.files import StoreFiles, make_empty, sync_folder
+from pyscheduler.store.files import StoreFiles, make_empty, sync_folder, sync_way_to
 from pyscheduler.store.statements import DIALECT
 
 QUICK_CHECK_BYTES: Final = 64 * 1024 * 1024
@@ -48,6 +48,8 @@ def create(files: StoreFiles, *, sync: bool) -> None:
         raise translated(error, part) from error
     os.replace(part, files.database)
     sync_folder(files.state_dir)
+    if sync:
+        sync_way_to(files.state_dir)
 
 
 def _make_tables(connection: Connection) -> None:

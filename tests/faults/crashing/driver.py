@@ -7,14 +7,16 @@ to an archive first, so that afterwards the identity of every attempt says which
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.minding import tidy
 from pyscheduler.minder import notes
 from pyscheduler.model.batch import Batch
@@ -32,44 +34,46 @@ COMMIT = "FAULTS_COMMIT"
 PROGRAM = "from tests.faults.crashing.driver import main; main()"
 
 
+Removal = Callable[[Iterable[str]], None]
+Saving = Callable[[Store, Batch], None]
+
+
 def main() -> None:
     """Serve the configuration named on the command line until told to stop, or until a point kills us."""
-    house.MinderLauncher = functools.partial(  # type: ignore[assignment,misc]
-        house.MinderLauncher, env=json.loads(os.environ[NURSERY])
-    )
-    tidy.remove_all = functools.partial(_keep_and_remove, Path(os.environ[ARCHIVE]), tidy.remove_all)
+    launcher = functools.partial(MinderLauncher, env=json.loads(os.environ[NURSERY]))
+    vars(house)["MinderLauncher"] = launcher
+    vars(tidy)["remove_all"] = _keeping(tidy.remove_all, Path(os.environ[ARCHIVE]))
     if COMMIT in os.environ:
         when, _, count = os.environ[COMMIT].partition(":")
-        Store.apply = _Mortal(Store.apply, when, int(count)).bound()  # type: ignore[method-assign]
+        Store.apply = _mortal(Store.apply, when, int(count))  # type: ignore[method-assign,assignment]
     with logging_to(level="INFO"):
         sys.exit(run(sys.argv[1], Options()))
 
 
-def _keep_and_remove(archive: Path, remove_all: object, statuses: Iterable[str]) -> None:
-    """Copy, never link: a link would make a removed identity look as if it were still there."""
-    statuses = list(statuses)
-    for status in statuses:
-        for name in (status, notes.identity_path(status)):
-            if os.path.exists(name):
-                shutil.copyfile(name, archive / os.path.basename(name))
-    assert callable(remove_all)
-    remove_all(statuses)
+def _keeping(remove_all: Removal, archive: Path) -> Removal:
+    """Return a removal that copies first. It never links: a link makes a removed identity look as if still there."""
+
+    def keep_and_remove(statuses: Iterable[str]) -> None:
+        statuses = list(statuses)
+        for status in statuses:
+            for name in (status, notes.identity_path(status)):
+                if os.path.exists(name):
+                    shutil.copyfile(name, archive / os.path.basename(name))
+        remove_all(statuses)
+
+    return keep_and_remove
 
 
-class _Mortal:
-    """`Store.apply` that is passed so many times."""
+def _mortal(apply: Saving, when: str, count: int) -> Saving:
+    """Return a saving that is survived so many times less one."""
+    left = itertools.count(count - 1, -1)
 
-    def __init__(self, apply: object, when: str, count: int) -> None:
-        self._apply, self._when, self._left = apply, when, count
+    def save(store: Store, batch: Batch) -> None:
+        last = next(left) == 0
+        if last and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        apply(store, batch)
+        if last:
+            os.kill(os.getpid(), signal.SIGKILL)
 
-    def bound(self) -> object:
-        def apply(store: Store, batch: Batch) -> None:
-            self._left -= 1
-            if self._left == 0 and self._when == "before":
-                os.kill(os.getpid(), signal.SIGKILL)
-            assert callable(self._apply)
-            self._apply(store, batch)
-            if self._left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        return apply
+    return save

@@ -32,7 +32,7 @@ class Judge:
         self.outcomes: Counter[str] = Counter()
         self.lost: Counter[str] = Counter()
         store = Store.open(home / "state", sync=False)
-        self.runs = _all_runs(store)
+        self.runs = all_runs(store)
         self.attempts = store.attempts_of(self.runs)
         store.close()
 
@@ -173,7 +173,8 @@ class Judge:
         assert triggers <= {Trigger.SCHEDULE, Trigger.CATCH_UP}
 
 
-def _all_runs(store: Store) -> dict[str, Run]:
+def all_runs(store: Store) -> dict[str, Run]:
+    """Return every run of the store by its id."""
     found: dict[str, Run] = {}
     cursor = None
     while True:

@@ -53,10 +53,14 @@ class Plan:
         chance = self._chance
         own = self._own[0] if self._own else ""
         at_start = own.startswith("find.")
-        commit = "" if own or chance.random() < 0.5 else f"{chance.choice(('before', 'after'))}:{chance.randrange(30, 120)}"
+        commit = (
+            "" if own or chance.random() < 0.5 else f"{chance.choice(('before', 'after'))}:{chance.randrange(30, 120)}"
+        )
         return Life(
             points=() if at_start else tuple(self._armed(point) for point in self._theirs_now()),
-            own_point=own if at_start or not own else f"{own}:{1 if own == 'stop.written' else chance.randrange(8, 30)}",
+            own_point=own
+            if at_start or not own
+            else f"{own}:{1 if own == 'stop.written' else chance.randrange(8, 30)}",
             commit=commit,
             seconds=chance.uniform(1.0, 2.0),
             strikes=tuple(chance.choices(STRIKES, k=chance.randrange(0, 4))),

@@ -156,7 +156,9 @@ class World(Served):
             if self.process is not None and one.parent == self.process.pid:
                 self._nurseries.add(one.proc)
         nurseries = [one for one in found if one.proc in self._nurseries]
-        unborn = {one.pid for one in found} - {one.pid for one in nurseries}  # a minder's child is a job before its exec
+        unborn = {one.pid for one in found} - {
+            one.pid for one in nurseries
+        }  # a minder's child is a job before its exec
         minders = [one for one in found if one not in nurseries and one.parent not in unborn]
         return [one.proc for one in nurseries], [one.proc for one in minders]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from pyscheduler.engine.minding import seed
+from pyscheduler.engine.minding.folder import make_folder
 from pyscheduler.minder import claim, kernel
 
 PREFIX: Final = ".lock-test."
@@ -54,7 +55,7 @@ def lock_fault(folder: str) -> str:
     """
     path = os.path.join(folder, PREFIX + secrets.token_hex(8))
     try:
-        os.makedirs(folder, 0o700, exist_ok=True)
+        make_folder(folder)
         first = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except OSError as error:
         return str(error)
