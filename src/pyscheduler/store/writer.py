@@ -67,6 +67,13 @@ class StoreWriter:
 
     async def save(self, batch: Batch) -> None:
         """Return when the batch is on disk. Raises the error that stopped the writer, StoreUnavailable when closed."""
+        await self.post(batch)
+
+    def post(self, batch: Batch) -> Future[None]:
+        """Take a batch; the future is done when it is on disk, or holds the error that stopped the writer.
+
+        Raises what `save` raises where the writer has stopped already.
+        """
         if self.failed is not None:
             raise self.failed
         if self._loop is None or self._closing:
@@ -78,7 +85,7 @@ class StoreWriter:
             wake, self._awake = not self._awake, True
         if wake:
             self._loop.call_soon(self._calls.put, True)
-        await future
+        return future
 
     async def close(self) -> None:
         """Save what is pending, then end the thread. Harmless when closed or never started."""
