@@ -31,7 +31,7 @@ from pyscheduler.store.store import Store
 TIDY_AFTER_S: Final = 1.0
 """How long the writer is idle before it empties the log into the file."""
 TURNS: Final = 4
-"""Turns of the loop from an answer to what follows from it: the future's callbacks, the trip's, the shield's, the task."""
+"""Turns of the loop from an answer to what follows: the future's callbacks, the trip's, the shield's, the task."""
 LOOK_EVERY_S: Final = 30.0
 """How often an idle writer looks whether the files are still there."""
 
