@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pynet.loop
 from bench.measure import Lateness, create_fsync_ms, emit
+from pyscheduler import collector
 from pyscheduler.config import load_config
 from pyscheduler.engine.clock import SystemClock
 from pyscheduler.engine.core import Engine
@@ -83,6 +84,7 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=2000)
     options.add_argument("--folder", type=Path, default=None)
     given = options.parse_args()
+    collector.be_seldom()  # as `pysched serve` does
     for at_once in (False, True):
         with tempfile.TemporaryDirectory(dir=given.folder or os.environ.get("BENCH_DIR")) as name:
             folder = Path(name)

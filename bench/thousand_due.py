@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pynet.loop
 from bench.measure import Lateness, create_fsync_ms, emit
+from pyscheduler import collector
 from pyscheduler.config import load_config
 from pyscheduler.engine.clock import SystemClock
 from pyscheduler.engine.core import Engine
@@ -75,6 +76,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--jobs", type=int, default=1000)
     given = options.parse_args()
+    collector.be_seldom()  # as `pysched serve` does
     with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR")) as name:
         folder = Path(name)
         result = pynet.loop.run(measure(folder, given.jobs))

@@ -28,9 +28,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
+from pyscheduler import collector
 from pyscheduler.__about__ import __version__
 from pyscheduler.config.pickled import ForeignBytes, dumps, loads
-from pyscheduler.config.process import collector_at_rest, today_utc
+from pyscheduler.config.process import today_utc
 from pyscheduler.config.result import Config
 from pyscheduler.config.source import matches, read_bytes
 from pyscheduler.config.values import BadValue
@@ -95,7 +96,7 @@ def _read(kept: Path, env: Mapping[str, str], today: date) -> Config | None:
         sound = head["sha256"] == hashlib.sha256(payload).hexdigest() and head["made_by"] == _makers()
         if not sound or not _recent(head["loaded_on"], today) or not _unchanged(head):
             return None
-        with collector_at_rest():
+        with collector.at_rest():
             config = loads(payload)
         if not isinstance(config, Config) or config.digest != head["digest"]:
             return None

@@ -13,6 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from pyscheduler import collector
 from pyscheduler.config.alerting import check_notified
 from pyscheduler.config.calendars import resolve_calendars
 from pyscheduler.config.check import World, check_world
@@ -20,7 +21,7 @@ from pyscheduler.config.complaints import Complaints
 from pyscheduler.config.inactive import Inactive
 from pyscheduler.config.jobs import Draft, Ground
 from pyscheduler.config.lookahead import look_ahead
-from pyscheduler.config.process import collector_at_rest, today_utc
+from pyscheduler.config.process import today_utc
 from pyscheduler.config.reading import Reading
 from pyscheduler.config.result import Config
 from pyscheduler.config.schedule_checks import check_programs, check_schedules
@@ -64,7 +65,7 @@ def build_config(
 
     Never raises for problems of the text; where one is an error the configuration is not to be run.
     """
-    with collector_at_rest():
+    with collector.at_rest():
         return _Loading(Path(path), os.environ if env is None else env, today or today_utc(), allow_inactive).run()
 
 

@@ -28,8 +28,8 @@ from datetime import date
 from pathlib import Path
 from typing import IO, Any, Final
 
+from pyscheduler import collector
 from pyscheduler.config.pickled import ForeignBytes, dumps, loads
-from pyscheduler.config.process import collector_at_rest
 from pyscheduler.config.result import Config
 from pyscheduler.errors import ConfigError
 from pyscheduler.model.job import Job
@@ -117,7 +117,7 @@ async def _jobs(stream: asyncio.StreamReader) -> dict[str, Job]:
     The garbage collector rests meanwhile: it would walk all of them again and again, a tenth of a second each time.
     """
     jobs: dict[str, Job] = {}
-    with collector_at_rest():
+    with collector.at_rest():
         while True:
             kind, body = await _receive(stream)
             if kind == b"E":

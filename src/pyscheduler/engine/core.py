@@ -10,16 +10,15 @@ store carries on from what is on disk. Spec: jobs.md 10.1, seed 004, DESIGN 3.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import random
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import date, datetime
 from typing import Final, TypeVar
 
+from pyscheduler import collector
 from pyscheduler.config import Config
 from pyscheduler.engine.attempts import Attempts
 from pyscheduler.engine.book import Day, RunBook
@@ -152,7 +151,7 @@ class Engine(Controls):
         """
         self.writer.start()
         try:
-            with collector_at_rest():
+            with collector.at_rest():
                 await reopen(self)
         except BaseException as error:
             self.fail_stop(error)
@@ -362,18 +361,6 @@ class Engine(Controls):
             return False
         ringing = self.firings.ringing or self.firings.stirred
         return not self.trips.idle or bool(self._busy or self._granting or self.attempts.launching or ringing)
-
-
-@contextmanager
-def collector_at_rest() -> Iterator[None]:
-    """Let no garbage be looked for while a hundred thousand runs are read: none of them is garbage."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def new_key() -> str:

@@ -12,7 +12,7 @@ import select
 from . import crash, frames
 from .ears import Ears
 
-READ = 256 * 1024
+READ = 64 * 1024
 ACK_S = 0.5
 
 

@@ -35,7 +35,7 @@ from .line import Line
 from .rehearsal import rehearse
 from .wards import Ward
 
-READ = 256 * 1024
+READ = 64 * 1024
 QUEUE_MAX = 4096
 """Orders read and not yet begun; beyond it the launcher's socket fills up, and its 5 s say so."""
 STARTS_A_TURN = 8

@@ -7,7 +7,6 @@ speak to the service manager, bury orphans where this is pid 1, and look around 
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import socket
@@ -15,6 +14,7 @@ import stat
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
+from pyscheduler import collector
 from pyscheduler.__about__ import __version__
 from pyscheduler.api import build_app, warm_up
 from pyscheduler.api.desk import FrontDesk
@@ -168,7 +168,7 @@ class House:
 
     def _opened(self, engine: Engine) -> None:
         """Welcome an engine that has started."""
-        gc.freeze()  # what is here now stays: the collector need not walk it again
+        collector.set_apart()
         engine.subscribe(_log_run)
 
     def _changed(self, standing: Standing) -> None:

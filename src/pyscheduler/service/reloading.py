@@ -8,14 +8,13 @@ the one they saw. A faulty text changes nothing; `failure` keeps what is wrong w
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from pyscheduler import collector
 from pyscheduler.api.host import Reloaded, ReloadFailure
 from pyscheduler.config import Config, ConfigError, load_in_process
 from pyscheduler.engine.core import Engine
@@ -65,7 +64,7 @@ class Reloader:
         async with self._one_reading:
             engine, reading = self._engine(), self._reading
             today = zone(engine.config.settings.timezone).today(engine.clock.now())
-            with _collector_out_of_the_way():
+            with collector.at_rest_then_set_apart():
                 return await load_in_process(
                     reading.path, env=reading.env, today=today, allow_inactive=reading.allow_inactive
                 )
@@ -117,20 +116,6 @@ class Reloader:
         for problem in error.problems:
             log.log(logging.ERROR if problem.severity is Severity.ERROR else logging.WARNING, "%s", problem)
         log.error("reload by %s refused: the configuration before it stays in force", actor)
-
-
-@contextmanager
-def _collector_out_of_the_way() -> Iterator[None]:
-    """Keep the garbage collector from walking a configuration that is coming in: that holds the loop for too long.
-
-    What has come in is set apart from what it walks later; it has no cycles, so it goes with its last reference.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def restart_warnings(started_with: Settings, config: Config) -> tuple[Problem, ...]:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final
 
 import pynet.loop
+from pyscheduler import collector
 from pyscheduler.config import Config, ConfigError, glance, load_cached, load_config
 from pyscheduler.engine import machine
 from pyscheduler.errors import PyschedError
@@ -56,6 +57,7 @@ class Options:
 def run(path: str | os.PathLike[str], options: Options | None = None) -> int:
     """Serve in this process until told to stop by a signal; returns the exit code. For a command's main thread."""
     machine.shed_attempt_key()
+    collector.be_seldom()
     return pynet.loop.run(serve(path, options=options, on_stuck=os._exit))
 
 

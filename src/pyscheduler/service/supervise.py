@@ -12,13 +12,13 @@ process holds when we begin; any failure with `exit_on_failure`.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from pyscheduler import collector
 from pyscheduler.api.host import Phase, Standing
 from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine
@@ -234,4 +234,4 @@ async def close(engine: Engine, hurry: asyncio.Event) -> None:
         await asyncio.to_thread(engine.store.close)
     except Exception:
         log.exception("the store did not close cleanly")
-    gc.unfreeze()
+    collector.take_back()
