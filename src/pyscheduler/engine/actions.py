@@ -103,8 +103,8 @@ class Actions(ABC):
         """Return the first firing that belongs to a run date; local midnight for a job without schedules."""
         if not job.schedules:
             return zone(job.timezone).resolve(datetime.combine(day, datetime.min.time())).instant
-        firings = self.desk.config.timetable(job.name).on(day)
-        return firings[0].scheduled_at if firings else None
+        first = self.desk.config.timetable(job.name).first_on(day)
+        return None if first is None else first.scheduled_at
 
     # ----------------------------------------------------------------- one run
 
