@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
-from typing import Any, cast
+from typing import Any
 
 from pyscheduler.cli.asking import is_run_id
 from pyscheduler.cli.faults import Unreachable
@@ -19,7 +19,6 @@ from pyscheduler.cli.session import Session
 from pyscheduler.config import Config
 from pyscheduler.engine.book import RunBook
 from pyscheduler.engine.clock import SystemClock
-from pyscheduler.engine.core import Engine
 from pyscheduler.engine.desk import Desk
 from pyscheduler.engine.explain import explain, say_in
 from pyscheduler.engine.pauses import Pauses
@@ -79,7 +78,7 @@ def explain_offline(session: Session, word: str, day: date | None) -> Mapping[st
     with store:
         onlooker = Onlooker(config, store)
         asked: dict[str, Any] = {"run_id": word} if is_run_id(word) else {"job": word, "run_date": day}
-        answer = asyncio.run(explain(cast("Engine", onlooker), **asked))
+        answer = asyncio.run(explain(onlooker, **asked))
         answer = _not_missed_yet(answer, onlooker)
     return {"why": answer_view(answer), "next_firing": _next_firing(config, answer.job)}
 

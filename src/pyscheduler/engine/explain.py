@@ -12,13 +12,15 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
-from typing import Final
+from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
-from pyscheduler.engine.book import Day
-from pyscheduler.engine.core import Engine
+from pyscheduler.config import Config
+from pyscheduler.engine.book import Day, RunBook
+from pyscheduler.engine.desk import Desk
 from pyscheduler.engine.hindsight import dropped_line, first_known
 from pyscheduler.engine.pauses import EVERYTHING
+from pyscheduler.engine.ports import Clock
 from pyscheduler.errors import BadRequest, NotFound
 from pyscheduler.model.firing import Firing
 from pyscheduler.model.ids import parse_run_id
@@ -27,7 +29,7 @@ from pyscheduler.model.run import LogbookLine, Run, RunState
 from pyscheduler.rules.admission import needs_of, order_of
 from pyscheduler.rules.dependencies import Upstream, latest_of
 from pyscheduler.rules.why import Answer, Culprit, DateFacts, RunFacts, blamed, shortages, why_no_run, why_run
-from pyscheduler.store import Store
+from pyscheduler.store.reads import Reads
 from pyscheduler.timetable.firings import default_run_date
 from pyscheduler.timetable.zone import zone
 
@@ -39,8 +41,31 @@ NEAR: Final = timedelta(days=400)
 """How far the firing before a date is looked for."""
 
 
+class Explained(Protocol):
+    """What a question is asked of: an engine, or one who looks at its store while none is running."""
+
+    @property
+    def config(self) -> Config: ...
+    @property
+    def desk(self) -> Desk: ...
+    @property
+    def book(self) -> RunBook: ...
+    @property
+    def store(self) -> Reads: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def catch_up_held(self) -> tuple[datetime, datetime] | None:
+        """The span whose catch-up waits for an operator."""
+        ...
+
+    def check_usable(self) -> None:
+        """Raise Unavailable where nothing can be told."""
+        ...
+
+
 async def explain(
-    engine: Engine, job: str | None = None, run_date: date | None = None, run_id: str | None = None
+    engine: Explained, job: str | None = None, run_date: date | None = None, run_id: str | None = None
 ) -> Answer:
     """Return why a run, or a job on a run date, stands where it stands.
 
@@ -69,17 +94,17 @@ def say_in(timezone: str) -> Callable[[datetime], str]:
     return say
 
 
-def _oldest_open(engine: Engine, job: str) -> Run | None:
+def _oldest_open(engine: Explained, job: str) -> Run | None:
     shown = (engine.book.published(run.run_id) for run in engine.book.open_for(job))
     return next((run for run in shown if run is not None and not run.is_final), None)
 
 
-def _default_date(engine: Engine, name: str) -> date:
+def _default_date(engine: Explained, name: str) -> date:
     job = _job(engine, name)
     return default_run_date(job, engine.config.calendar_for(job), engine.clock.now())
 
 
-def _job(engine: Engine, name: str) -> Job:
+def _job(engine: Explained, name: str) -> Job:
     job = engine.config.jobs.get(name)
     if job is None:
         raise NotFound(f"there is no job {name}", mend="`pysched status` lists the jobs")
@@ -89,7 +114,7 @@ def _job(engine: Engine, name: str) -> Job:
 class _Explainer:
     """One question, and the chain it leads to."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Explained) -> None:
         self._engine, self._desk = engine, engine.desk
         self._say = say_in(engine.config.settings.timezone)
         self._seen: set[tuple[str, date]] = set()
@@ -267,7 +292,7 @@ class _Explainer:
             firing = timetable.next(firing.scheduled_at)
         return firing
 
-    def _remembered(self, store: Store, job: Job, due: datetime, run_date: date) -> tuple[str | None, datetime | None]:
+    def _remembered(self, store: Reads, job: Job, due: datetime, run_date: date) -> tuple[str | None, datetime | None]:
         """Return what the logbook says of a past firing without a run, and since when the job is known."""
         dropped = dropped_line(store, job.name, due)
         if dropped is not None:

@@ -11,14 +11,15 @@ from datetime import datetime
 from typing import Any, Final
 
 from pyscheduler.model.run import LogbookLine
-from pyscheduler.store import LineQuery, Store
+from pyscheduler.store import LineQuery
+from pyscheduler.store.reads import Reads
 
 VERSIONS: Final = 1000
 RECORDS: Final = 20
 """Recorded configurations that are read whole to find out when a job appeared."""
 
 
-def dropped_line(store: Store, job: str, due: datetime) -> LogbookLine | None:
+def dropped_line(store: Reads, job: str, due: datetime) -> LogbookLine | None:
     """Return the line that tells of dropped firings, `due` among them."""
     query = LineQuery(job=job, action="firings_dropped", since=due, limit=100, newest_first=False)
     return next((line for line in store.lines(query).items if _covers(line.detail, due)), None)
@@ -31,7 +32,7 @@ def _covers(detail: Any, due: datetime) -> bool:
         return False
 
 
-def first_known(store: Store, job: str, due: datetime) -> datetime | None:
+def first_known(store: Reads, job: str, due: datetime) -> datetime | None:
     """Return the instant from which on the recorded configurations know the job, as far as that matters for `due`."""
     versions = store.config_versions(VERSIONS)  # newest first
     before = next((version for version in versions if version.loaded_at <= due), None)
@@ -41,7 +42,7 @@ def first_known(store: Store, job: str, due: datetime) -> datetime | None:
     return next((version.loaded_at for version in later[:RECORDS] if _defines(store, version.version, job)), None)
 
 
-def _defines(store: Store, version: int, job: str) -> bool:
+def _defines(store: Reads, version: int, job: str) -> bool:
     """Whether a recorded configuration has the job's name as a key, which is as near as its text can tell."""
     record = store.config(version)
     key = re.compile(rf"^\s*[\"']?{re.escape(job)}[\"']?\s*:", re.MULTILINE)
