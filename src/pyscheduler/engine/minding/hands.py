@@ -65,6 +65,7 @@ class Together:
         self._asked.append((path, done))
         if self._trips is None:
             self._trips = loop.create_task(self._travel(), name="files together")
+            self._trips.add_done_callback(self._home)
         try:
             await asyncio.shield(done)
         except asyncio.CancelledError:
@@ -72,12 +73,16 @@ class Together:
             raise
 
     async def _travel(self) -> None:
-        try:
-            while self._asked:
-                group, self._asked = self._asked, []
-                await self._one_trip(group)
-        finally:
-            self._trips = None
+        while self._asked:
+            group, self._asked = self._asked, []
+            await self._one_trip(group)
+
+    def _home(self, trips: asyncio.Task[None]) -> None:
+        """No trip is under way; where the loop ends, there will be none for those who still wait."""
+        self._trips = None
+        left, self._asked = self._asked, []
+        for _, done in left:
+            done.cancel()
 
     async def _one_trip(self, group: list[tuple[str, asyncio.Future[None]]]) -> None:
         try:

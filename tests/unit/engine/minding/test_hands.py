@@ -87,3 +87,18 @@ async def test_a_cancelled_caller_waits_for_its_file(hands: Hands) -> None:
     files.go_on.set()
     with pytest.raises(asyncio.CancelledError):
         await caller
+
+
+@pytest.mark.parametrize("turns", [1, 2, 5])
+async def test_the_end_of_a_loop_leaves_nobody_waiting(hands: Hands, turns: int) -> None:
+    """Callers and trip are cancelled together, before the trip has set out or while it is away."""
+    files = Files()
+    files.go_on.set()
+    before = asyncio.all_tasks()
+    caller = asyncio.ensure_future(Together(hands, files)("a"))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    for task in asyncio.all_tasks() - before:
+        task.cancel()
+    await asyncio.wait([caller], timeout=5)
+    assert caller.done()
