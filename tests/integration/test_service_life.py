@@ -21,7 +21,7 @@ scheduler:
 jobs:
   quick: {command: "echo done", schedule: manual}
   long: {command: "echo $$$$ > long.pid; sleep 600", schedule: manual}
-  patient: {command: "until [ -e go ]; do sleep 0.1; done", schedule: manual}
+  patient: {command: "touch begun; until [ -e go ]; do sleep 0.1; done", schedule: manual}
 """
 
 
@@ -128,7 +128,7 @@ def test_killed_it_comes_back_to_what_it_left(service: Served) -> None:
     """P4: kill -9 of the scheduler touches no running job; the next one adopts it and hears its end."""
     service.start()
     run_id = service.trigger("patient")
-    service.until_state(run_id, "running")
+    service.until((service.home / "begun").exists, "the job has begun")
     service.kill()
     service.start()
     assert service.state_of(run_id) == "running"

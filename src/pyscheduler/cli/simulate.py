@@ -144,11 +144,13 @@ def _run(
     from pynet import loop
     from pyscheduler.testing.simulate import simulate as simulated
 
-    # What a scheduler would tell its log is no part of the answer.
-    logging.getLogger("pyscheduler").setLevel(logging.CRITICAL)
+    log = logging.getLogger("pyscheduler")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # what a scheduler would tell its log is no part of the answer
     try:
         return loop.run(simulated(config, since, until, plan, progress=progress))
     finally:
+        log.setLevel(level)
         if sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K")
 

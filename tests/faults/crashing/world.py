@@ -156,9 +156,8 @@ class World(Served):
             if self.process is not None and one.parent == self.process.pid:
                 self._nurseries.add(one.proc)
         nurseries = [one for one in found if one.proc in self._nurseries]
-        unborn = {one.pid for one in found} - {
-            one.pid for one in nurseries
-        }  # a minder's child is a job before its exec
+        # a minder's child is a job before its exec
+        unborn = {one.pid for one in found} - {one.pid for one in nurseries}
         minders = [one for one in found if one not in nurseries and one.parent not in unborn]
         return [one.proc for one in nurseries], [one.proc for one in minders]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,13 @@ def test_a_board_of_what_would_happen(night: Prompt) -> None:
         "extract.2027-05-21.1  ✓ succeeded    1  2027-05-21 02:30:00+02:00  1m00s  -",
         "load.2027-05-21.1     ✓ succeeded    1  2027-05-21 02:31:00+02:00  1m00s  -",
     ]
+
+
+def test_the_logger_is_left_as_it_was(night: Prompt) -> None:
+    """A scheduler in the same process goes on telling its log."""
+    before = logging.getLogger("pyscheduler").level
+    night("simulate", *DAYS)
+    assert logging.getLogger("pyscheduler").level == before
 
 
 def test_the_seeds_day(pysched: Prompt) -> None:

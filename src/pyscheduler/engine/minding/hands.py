@@ -65,7 +65,7 @@ class Together:
         self._asked.append((path, done))
         if self._trips is None:
             self._trips = loop.create_task(self._travel(), name="files together")
-            self._trips.add_done_callback(self._home)
+            self._trips.add_done_callback(self._called_off)
         try:
             await asyncio.shield(done)
         except asyncio.CancelledError:
@@ -76,13 +76,14 @@ class Together:
         while self._asked:
             group, self._asked = self._asked, []
             await self._one_trip(group)
+        self._trips = None  # in the same turn as the look: who asks from now on sets out anew
 
-    def _home(self, trips: asyncio.Task[None]) -> None:
-        """No trip is under way; where the loop ends, there will be none for those who still wait."""
-        self._trips = None
-        left, self._asked = self._asked, []
-        for _, done in left:
-            done.cancel()
+    def _called_off(self, trips: asyncio.Task[None]) -> None:
+        """The loop ends: there will be no trip for those who still wait."""
+        if trips.cancelled():
+            left, self._asked, self._trips = self._asked, [], None
+            for _, done in left:
+                done.cancel()
 
     async def _one_trip(self, group: list[tuple[str, asyncio.Future[None]]]) -> None:
         try:

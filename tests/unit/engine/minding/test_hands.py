@@ -55,6 +55,20 @@ async def test_what_is_asked_for_meanwhile_travels_together(hands: Hands) -> Non
     assert files.groups[2:] == [["f"]]
 
 
+async def test_whoever_asks_as_a_trip_comes_home_sets_out_anew(hands: Hands) -> None:
+    """A second caller so many turns of the loop after the first, whatever the trip is at just then: each is served."""
+    files = Files()
+    files.go_on.set()
+    together = Together(hands, files)
+    async with asyncio.timeout(30):
+        for turns in list(range(40)) * 20:
+            first = asyncio.ensure_future(together("a"))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await together("b")
+            await first
+
+
 async def test_each_hears_of_its_own_error(hands: Hands) -> None:
     """One path that cannot be worked on fails its own caller and nobody else."""
     files = Files()
