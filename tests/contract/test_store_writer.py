@@ -99,6 +99,28 @@ async def test_what_arrives_during_a_commit_is_the_next_one(store: Store, monkey
     await writer.close()
 
 
+async def test_whoever_was_answered_has_the_word_first(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows from an answer travels with what was already waiting, and not one commit later.
+
+    As with an operator's next trigger: the answer passes a shield and a task before the next save is posted.
+    """
+    gate = Gate(store, monkeypatch)
+    writer = await started(store)
+
+    async def two_steps() -> None:
+        await asyncio.shield(asyncio.ensure_future(writer.save(Batch(engine={"step": "1"}))))
+        await writer.save(Batch(engine={"step": "2"}))
+
+    steps = asyncio.create_task(two_steps())
+    await gate.reached()
+    other = asyncio.create_task(writer.save(Batch(engine={"other": "1"})))
+    await asyncio.sleep(0)
+    gate.open()
+    await asyncio.gather(steps, other)
+    assert writer.commits == 2
+    await writer.close()
+
+
 async def test_waiters_wake_in_the_order_in_which_they_saved(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Effects follow the order of the decisions, within a group and from one group to the next."""
     gate = Gate(store, monkeypatch)

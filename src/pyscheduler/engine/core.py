@@ -193,6 +193,7 @@ class Engine(Controls):
         if self._pid_trip is not None:
             self._pid_trip.cancel()
         if self.error is None:
+            self.desk.write_pids()
             try:
                 await asyncio.shield(self.trips.carry(self.desk.tray))
             except Exception as error:  # noqa: BLE001 - fail_stop has it; a stop still has to close everything
@@ -304,7 +305,7 @@ class Engine(Controls):
             self.fail_stop(error)
 
     def _attempt_changed(self, run_id: str, number: int, handle: AttemptHandle) -> None:
-        """Write the minder's pid down, on the next trip or shortly."""
+        """Write the minder's pid down: with a remark on the next trip, alone a little later."""
         attempt = self.desk.latest_attempt(run_id)
         if self.error is not None or attempt is None or attempt.attempt != number:
             return
@@ -317,6 +318,7 @@ class Engine(Controls):
     def _carry_pids(self) -> None:
         self._pid_trip = None
         if self.error is None and not self.closing:
+            self.desk.write_pids()
             self.trips.carry(self.desk.tray)
 
     # ----------------------------------------------------------------- memory

@@ -48,6 +48,7 @@ class Desk(Surroundings):
         self.attempts: dict[str, list[Attempt]] = {}
         self.live_keys: set[str] = set()
         """Keys of attempts whose files may still be written."""
+        self._new_pids: list[Attempt] = []
         self._changed: deque[Run] = deque()
         self._reopened: deque[Run] = deque()
         self._freed: deque[str] = deque()
@@ -266,13 +267,23 @@ class Desk(Surroundings):
         return self.apply(run, after_attempt(run, row, job, self.now(), chance))
 
     def note_handle(self, run: Run, attempt: Attempt, pid: int | None, remark: str) -> None:
-        """Write down who guards a running attempt, and what an operator should know of it."""
+        """Note who guards a running attempt, and what an operator should know of it.
+
+        A pid alone waits for `write_pids`: a short attempt ends before that, and its last row has the pid anyway.
+        """
         row = replace(attempt, pid=pid if pid is not None else attempt.pid)
         if remark != run.reason:
             self.apply(run, ev.GuardChanged(remark, row))
         elif row != attempt:
             self.keep_attempt(row)
-            self.tray.add_attempt(row)
+            self._new_pids.append(row)
+
+    def write_pids(self) -> None:
+        """Put the rows of attempts that still run under a pid noted lately on the tray."""
+        noted, self._new_pids = self._new_pids, []
+        for row in noted:
+            if self.latest_attempt(row.run_id) is row:
+                self.tray.add_attempt(row)
 
     def wake(self, run_id: str) -> None:
         """A run's timer has rung: its retry is due, its jitter or its patience is over."""

@@ -20,7 +20,7 @@ from pyscheduler.engine.minding import locktest, orders, sight, tidy
 from pyscheduler.engine.minding.finding import Finder
 from pyscheduler.engine.minding.folder import make_folder
 from pyscheduler.engine.minding.handle import MinderHandle
-from pyscheduler.engine.minding.hands import Hands, Turns
+from pyscheduler.engine.minding.hands import Hands, Together, Turns
 from pyscheduler.engine.minding.locks import Locks
 from pyscheduler.engine.minding.locktest import GuardReport
 from pyscheduler.engine.minding.results import pid_path, read_status
@@ -78,7 +78,7 @@ class MinderLauncher:
         async with self._turns.alone(spec.key):
             lock = await self._locks.work_for(spec.status_path)
             payload = orders.encode(spec, lock=lock)
-            await self._hands(_create_identity, os.fspath(spec.status_path))
+            await self._identities(os.fspath(spec.status_path))
             crash.point("launch.created")
             handle = await self._order(MinderHandle(self, self._ref_of(spec)), payload, lock=lock)
             crash.point("launch.started")
@@ -126,6 +126,7 @@ class MinderLauncher:
         left = self._finder.followed if self._finder is not None else ()
         self._loop = loop
         self._turns = Turns()
+        self._identities = Together(self._hands, _create_identities)
         self._stopper = Stopper(self._hands)
         self._finder = Finder(self._hands, self._locks, self._boot)
         self._starter.bind()
@@ -191,15 +192,23 @@ class MinderLauncher:
         return handle
 
 
-def _create_identity(status: str) -> None:
-    """Create the empty identity: the licence for one minder to begin. OSError where that cannot be."""
+def _create_identities(statuses: Iterable[str]) -> list[OSError | None]:
+    return [_create_identity(status) for status in statuses]
+
+
+def _create_identity(status: str) -> OSError | None:
+    """Create the empty identity: the licence for one minder to begin; returns why that cannot be."""
     path = notes.identity_path(status)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        os.close(os.open(path, flags, 0o600))
-    except FileNotFoundError:
-        make_folder(os.path.dirname(status))
-        os.close(os.open(path, flags, 0o600))
+        try:
+            os.close(os.open(path, flags, 0o600))
+        except FileNotFoundError:
+            make_folder(os.path.dirname(status))
+            os.close(os.open(path, flags, 0o600))
+    except OSError as error:
+        return error
+    return None
 
 
 def _revoke(status: str, lock: bool) -> str | None:

@@ -36,6 +36,9 @@ class Performer:
         self._spawn, self._on_wake = spawn, on_wake
         self._specs: dict[tuple[str, int], LaunchSpec] = {}
         self._timers: dict[str, Cancel] = {}
+        self._leaving: list[AttemptRef] = []
+        """Attempts whose files may go: what is added while some are being removed goes with the next trip."""
+        self._removing = False
         self._stopped = False
 
     def keep(self, spec: LaunchSpec) -> None:
@@ -82,14 +85,19 @@ class Performer:
             self._on_wake(run_id)
 
     def _discard(self, run_id: str) -> None:
-        run = self._desk.book.get(run_id)
-        if run is None or not run.is_final:
+        if self._desk.book.is_live(run_id):  # a rerun, or a change whose own Discard is on its way
             return
-        job = self._desk.config.jobs.get(run.job)
-        refs = [ref_of(attempt, job) for attempt in self._desk.attempts.pop(run_id, []) if attempt.status_path]
-        if refs:
-            self._spawn(lambda: self._remove(refs), f"discard {run_id}")
+        rows = self._desk.attempts.pop(run_id, ())
+        self._leaving += [ref_of(row, None) for row in rows if row.status_path]
+        if self._leaving and not self._removing:
+            self._removing = True
+            self._spawn(self._remove, "discard")
 
-    async def _remove(self, refs: list[AttemptRef]) -> None:
-        await self._launcher.discard(refs)
-        self._desk.live_keys.difference_update(ref.key for ref in refs)
+    async def _remove(self) -> None:
+        try:
+            while self._leaving:
+                refs, self._leaving = self._leaving, []
+                await self._launcher.discard(refs)
+                self._desk.live_keys.difference_update(ref.key for ref in refs)
+        finally:
+            self._removing = False

@@ -29,7 +29,6 @@ class Trips:
     ) -> None:
         self._writer, self._on_arrival, self._on_failure = writer, on_arrival, on_failure
         self._under_way: deque[_Trip] = deque()
-        self._saving: set[asyncio.Task[None]] = set()
 
     @property
     def idle(self) -> bool:
@@ -47,14 +46,16 @@ class Trips:
             return self.last()
         trip = _Trip(tray.take(), loop.create_future())
         self._under_way.append(trip)
-        saving = loop.create_task(self._writer.save(trip.load.batch))
-        self._saving.add(saving)
-        saving.add_done_callback(lambda task: self._saved(trip, task))
+        try:
+            saving = self._writer.post(trip.load.batch)
+        except Exception as error:  # noqa: BLE001 - whatever stopped the writer fails this trip and all before it
+            saving = loop.create_future()
+            saving.set_exception(error)
+        saving.add_done_callback(lambda saved: self._saved(trip, saved))
         return trip.arrived
 
-    def _saved(self, trip: _Trip, task: asyncio.Task[None]) -> None:
-        self._saving.discard(task)
-        error = asyncio.CancelledError("the engine is closing") if task.cancelled() else task.exception()
+    def _saved(self, trip: _Trip, saved: asyncio.Future[None]) -> None:
+        error = asyncio.CancelledError("the engine is closing") if saved.cancelled() else saved.exception()
         if error is not None:
             self.fail(error)
             return

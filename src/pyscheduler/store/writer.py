@@ -1,8 +1,9 @@
 """StoreWriter: many waiters, one trip to the disk at a time (group commit). Spec: jobs.md 8.2, DESIGN 3.
 
 One long-lived thread commits. A save that finds it idle wakes it at the end of the loop's present turn, so saves posted
-together travel together; everything that arrives while a commit is under way is merged into the next. What a caller may
-rely on:
+together travel together; everything that arrives while a commit is under way is merged into the next. That one sets out
+once those whose saves have just been answered have had the word: what they say next, an operator's next trigger as
+likely as not, need not wait for a whole commit that set out a moment earlier. What a caller may rely on:
 
 - `save` returns when its batch is on disk, and not before; an idle writer commits at once;
 - batches never overtake each other, and waiters are woken in the order in which they called `save`, within a group and
@@ -29,6 +30,8 @@ from pyscheduler.store.store import Store
 
 TIDY_AFTER_S: Final = 1.0
 """How long the writer is idle before it empties the log into the file."""
+TURNS: Final = 4
+"""Turns of the loop from an answer to what follows: the future's callbacks, the trip's, the shield's, the task."""
 LOOK_EVERY_S: Final = 30.0
 """How often an idle writer looks whether the files are still there."""
 
@@ -46,6 +49,7 @@ class StoreWriter:
         self._mutex = threading.Lock()
         self._pending: list[_Waiter] = []
         self._awake = False
+        """Whether a commit is under way or about to set out; touched on the loop only."""
         self._unsettled = 0
         self._closing = False
         self.commits = 0
@@ -67,6 +71,13 @@ class StoreWriter:
 
     async def save(self, batch: Batch) -> None:
         """Return when the batch is on disk. Raises the error that stopped the writer, StoreUnavailable when closed."""
+        await self.post(batch)
+
+    def post(self, batch: Batch) -> Future[None]:
+        """Take a batch; the future is done when it is on disk, or holds the error that stopped the writer.
+
+        Raises what `save` raises where the writer has stopped already.
+        """
         if self.failed is not None:
             raise self.failed
         if self._loop is None or self._closing:
@@ -75,10 +86,10 @@ class StoreWriter:
         self._unsettled += 1
         with self._mutex:
             self._pending.append((batch, future))
-            wake, self._awake = not self._awake, True
-        if wake:
+        if not self._awake:
+            self._awake = True
             self._loop.call_soon(self._calls.put, True)
-        await future
+        return future
 
     async def close(self) -> None:
         """Save what is pending, then end the thread. Harmless when closed or never started."""
@@ -102,28 +113,22 @@ class StoreWriter:
                 self._tidy()
                 tidy_in = LOOK_EVERY_S
                 continue
-            if not self._commit_all() or not more:
+            if not self._commit_pending() or not more:
                 return
             tidy_in = TIDY_AFTER_S
 
-    def _commit_all(self) -> bool:
-        """Save all that is pending; False when the loop was closed meanwhile and nobody is left to be told."""
+    def _commit_pending(self) -> bool:
+        """Save what is pending; False when the loop was closed meanwhile and nobody is left to be told."""
         assert self._loop is not None
-        while group := self._take():
+        with self._mutex:
+            group, self._pending = self._pending, []
+        if group:
             error = self.failed or self._commit(group)
             try:
                 self._loop.call_soon_threadsafe(self._settle, group, error)
             except RuntimeError:
                 return False
         return True
-
-    def _take(self) -> list[_Waiter]:
-        """Return all that is pending; an empty list means that the thread is now known to sleep."""
-        with self._mutex:
-            group, self._pending = self._pending, []
-            if not group:
-                self._awake = False
-            return group
 
     def _commit(self, group: list[_Waiter]) -> BaseException | None:
         try:
@@ -153,3 +158,14 @@ class StoreWriter:
                 future.set_result(None)
             else:
                 future.set_exception(error)
+        self._go_on(TURNS)
+
+    def _go_on(self, turns: int) -> None:
+        """Wake the thread again, so many turns from now, if there is more for it by then."""
+        assert self._loop is not None
+        if turns:
+            self._loop.call_soon(self._go_on, turns - 1)
+        elif self._pending:
+            self._calls.put(True)
+        else:
+            self._awake = False

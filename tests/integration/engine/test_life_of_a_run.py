@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from pathlib import Path
 
@@ -244,3 +245,43 @@ async def test_max_wait_does_not_touch_what_came_in_time(tmp_path: Path) -> None
         await night.until("2026-01-05T09:00Z")
         assert ids(night.runs("d")) == ["d.2026-01-05.1"]
         assert night.state("d") == "succeeded"
+
+
+LONG = """
+jobs:
+  bake: {command: ./bake.sh, schedule: "0 9 * * *"}
+"""
+
+
+def pids_on_disk(night: Night) -> list[int | None]:
+    rows = night.engine.store.attempts_of(["bake.2026-10-19.1"])
+    return [row.pid for row in rows.get("bake.2026-10-19.1", [])]
+
+
+async def test_the_row_of_an_ended_attempt_names_its_minder(tmp_path: Path) -> None:
+    """It is noted in memory first, and an attempt that ends at once has it in its last row."""
+    night = Night(tmp_path, LONG, at="2026-10-19T08:59Z")
+    async with night:
+        await night.until("2026-10-19T09:02Z")
+        assert night.state("bake") == "succeeded"
+        assert pids_on_disk(night) == [10001]
+
+
+async def test_a_running_attempt_s_minder_is_on_disk_soon(tmp_path: Path) -> None:
+    """Nothing else has to happen for that."""
+    night = Night(tmp_path, LONG, at="2026-10-19T08:59Z")
+    async with night:
+        await night.until("2026-10-19T09:00Z")
+        async with asyncio.timeout(10):
+            while pids_on_disk(night) != [10001]:
+                await asyncio.sleep(0.01)
+        assert night.state("bake") == "running"
+
+
+async def test_a_polite_stop_writes_the_minders_down(tmp_path: Path) -> None:
+    """The next engine finds them in the store, however short ago they were started."""
+    night = Night(tmp_path, LONG, at="2026-10-19T08:59Z")
+    async with night:
+        await night.until("2026-10-19T09:00Z")
+        await night.restart()
+        assert pids_on_disk(night) == [10001]

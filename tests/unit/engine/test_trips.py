@@ -20,10 +20,10 @@ class HandWriter:
 
     saves: list[tuple[Batch, asyncio.Future[None]]] = field(default_factory=list)
 
-    async def save(self, batch: Batch) -> None:
+    def post(self, batch: Batch) -> asyncio.Future[None]:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.saves.append((batch, future))
-        await future
+        return future
 
 
 class Journey:
@@ -88,6 +88,20 @@ async def test_a_failure_takes_all_that_follow_with_it() -> None:
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert journey.arrived == [1]
+
+
+async def test_a_writer_that_has_stopped_fails_the_trip() -> None:
+    """It raises instead of taking the batch: the trip fails all the same, and so the engine hears of it."""
+    journey = Journey()
+    error = OSError("closed")
+
+    def refuse(_batch: Batch) -> asyncio.Future[None]:
+        raise error
+
+    journey.writer.post = refuse  # type: ignore[method-assign, assignment]
+    with pytest.raises(OSError, match="closed"):
+        await (await journey.send(1))
+    assert journey.failed == [error]
 
 
 async def test_what_cannot_be_shown_stops_the_engine() -> None:

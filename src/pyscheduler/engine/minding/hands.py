@@ -1,9 +1,12 @@
-"""The launcher's own helper threads, for whatever loop is running: files are touched here and never on the loop."""
+"""The launcher's own helper threads, for whatever loop is running: files are touched here and never on the loop.
+
+A trip to a thread and back costs more than most of what is done there, so what many ask for travels together.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -42,6 +45,62 @@ class Hands:
         if self._pool is not None:
             self._pool.shutdown(wait=False)
             self._pool = None
+
+
+class Together:
+    """One kind of work on many paths: what is asked for while the threads are busy with it goes in the next trip.
+
+    `work` gets the paths and answers with one error, or None, for each. Belongs to the loop that first uses it.
+    """
+
+    def __init__(self, hands: Hands, work: Callable[[Sequence[str]], Sequence[OSError | None]]) -> None:
+        self._hands, self._work = hands, work
+        self._asked: list[tuple[str, asyncio.Future[None]]] = []
+        self._trips: asyncio.Task[None] | None = None
+
+    async def __call__(self, path: str) -> None:
+        """Return when the work on this path is done; raises its OSError. A cancelled caller waits all the same."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        self._asked.append((path, done))
+        if self._trips is None:
+            self._trips = loop.create_task(self._travel(), name="files together")
+        try:
+            await asyncio.shield(done)
+        except asyncio.CancelledError:
+            await asyncio.wait([done])
+            raise
+
+    async def _travel(self) -> None:
+        try:
+            while self._asked:
+                group, self._asked = self._asked, []
+                await self._one_trip(group)
+        finally:
+            self._trips = None
+
+    async def _one_trip(self, group: list[tuple[str, asyncio.Future[None]]]) -> None:
+        try:
+            errors = await self._hands(self._work, [path for path, _ in group])
+        except BaseException as error:
+            for _, done in group:
+                _answer(done, error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        for (_, done), problem in zip(group, errors, strict=True):
+            _answer(done, problem)
+
+
+def _answer(done: asyncio.Future[None], error: BaseException | None) -> None:
+    if done.done():
+        return
+    if error is None:
+        done.set_result(None)
+    elif isinstance(error, asyncio.CancelledError):
+        done.cancel()
+    else:
+        done.set_exception(error)
 
 
 class Turns:

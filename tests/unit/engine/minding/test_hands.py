@@ -1,0 +1,89 @@
+"""Many small calls make one trip to the threads, and each caller hears of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from pyscheduler.engine.minding.hands import Hands, Together
+
+
+class Files:
+    """Work that a test lets go on, and the groups it was asked for."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[str]] = []
+        self.go_on = threading.Event()
+        self.bug = False
+
+    def __call__(self, paths: Sequence[str]) -> list[OSError | None]:
+        self.groups.append(list(paths))
+        self.go_on.wait(10)
+        if self.bug:
+            raise ZeroDivisionError
+        return [FileExistsError(path) if path.startswith("bad") else None for path in paths]
+
+
+@pytest.fixture
+def hands() -> Iterator[Hands]:
+    hands = Hands()
+    yield hands
+    hands.close()
+
+
+async def begun(files: Files, trips: int) -> None:
+    async with asyncio.timeout(10):
+        while len(files.groups) < trips:
+            await asyncio.sleep(0.001)
+
+
+async def test_what_is_asked_for_meanwhile_travels_together(hands: Hands) -> None:
+    """One trip takes what one turn of the loop asks for; a second takes all that came while the first was away."""
+    files = Files()
+    together = Together(hands, files)
+    early = [asyncio.ensure_future(together(name)) for name in ("a", "b")]
+    await begun(files, 1)
+    late = [asyncio.ensure_future(together(name)) for name in ("c", "d", "e")]
+    await asyncio.sleep(0)
+    files.go_on.set()
+    await asyncio.gather(*early, *late)
+    assert files.groups == [["a", "b"], ["c", "d", "e"]]
+    await together("f")
+    assert files.groups[2:] == [["f"]]
+
+
+async def test_each_hears_of_its_own_error(hands: Hands) -> None:
+    """One path that cannot be worked on fails its own caller and nobody else."""
+    files = Files()
+    files.go_on.set()
+    answers = await asyncio.gather(*map(Together(hands, files), ("a", "bad", "c")), return_exceptions=True)
+    assert [type(answer) for answer in answers] == [type(None), FileExistsError, type(None)]
+
+
+async def test_a_fault_of_ours_reaches_everybody(hands: Hands) -> None:
+    """A trip that fails whole answers all who travelled, and the next sets out all the same."""
+    files = Files()
+    files.go_on.set()
+    files.bug = True
+    together = Together(hands, files)
+    answers = await asyncio.gather(together("a"), together("b"), return_exceptions=True)
+    assert [type(answer) for answer in answers] == [ZeroDivisionError, ZeroDivisionError]
+    files.bug = False
+    await together("c")
+
+
+async def test_a_cancelled_caller_waits_for_its_file(hands: Hands) -> None:
+    """Whoever comes next must see what was done: the cancelled caller is gone only when the file has been touched."""
+    files = Files()
+    together = Together(hands, files)
+    caller = asyncio.ensure_future(together("a"))
+    await begun(files, 1)
+    caller.cancel()
+    await asyncio.sleep(0.01)
+    assert not caller.done()
+    files.go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
