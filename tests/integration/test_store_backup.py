@@ -337,7 +337,7 @@ class Crash(BaseException):
     """The machine stops here."""
 
 
-STEPS = 22
+STEPS = 27
 """Calls that change a name in the folder, in one restore."""
 
 
