@@ -81,7 +81,8 @@ class Shell:
     def env(self) -> dict[str, str]:
         """What a command of this shell has in its environment."""
         inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        own = {"PYTHONPATH": str(ROOT / "src"), "PYTHONPYCACHEPREFIX": str(COMPILED), MARK: self.mark}
+        path = os.pathsep.join(filter(None, (str(ROOT / "src"), os.environ.get("PYTHONPATH"))))
+        own = {"PYTHONPATH": path, "PYTHONPYCACHEPREFIX": str(COMPILED), MARK: self.mark}
         return {**inherited, "LANG": "C.UTF-8", **own, **self._env}
 
     def command(self, *arguments: str) -> list[str]:

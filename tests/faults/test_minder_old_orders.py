@@ -69,9 +69,9 @@ async def test_find_waits_for_the_launch_of_the_same_attempt(tmp_path: Path) -> 
 
 async def test_a_nursery_that_takes_no_order_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Closed, not killed: the same order starts under the next one, once, and its running attempts are followed."""
-    monkeypatch.setattr(link, "TAKE_S", 0.3)
     async with minders(tmp_path) as (launcher, yard):
         running = await launcher.launch(yard.spec("while [ ! -e go ]; do sleep 0.02; done; exit 4"))
+        monkeypatch.setattr(link, "TAKE_S", 0.3)  # the first order waited for a nursery that was still being born
         assert running.pid is not None
         found = kernel.stat(running.pid)
         assert found is not None
@@ -177,8 +177,12 @@ async def test_a_file_somebody_has_begun_is_nobody_elses(tmp_path: Path, content
         await nursery_of(launcher, yard)
         spec = yard.spec("touch ran")
         identity = Path(f"{spec.status_path}.pid")
+
+        def begun(_status: str) -> None:
+            identity.write_text(content)
+
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("pyscheduler.engine.launcher._create_identity", lambda status: identity.write_text(content))
+            patch.setattr("pyscheduler.engine.launcher._create_identity", begun)
             if content:
                 with pytest.raises(LaunchError):
                     await launcher.launch(spec)

@@ -111,7 +111,7 @@ def test_a_stranger_among_the_status_files_is_told(pysched: Shell) -> None:
 
 
 def test_a_clock_behind_the_store_is_bad(pysched: Shell) -> None:
-    """Firings wait until it has caught up: that is why nothing runs."""
+    """Instants come again that have their run already: that is why nothing runs."""
     remember(pysched, last_tick="2126-05-20T12:00:00+00:00")
     assert findings(pysched, 1)["clock"]["level"] == "bad"
 

@@ -38,9 +38,9 @@ pytestmark = [
 
 
 async def inside(home: Path, scenario: Callable[[Yard], Awaitable[None]], **environment: str) -> None:
-    """Run a scenario of this module as pid 1 of a namespace of its own."""
+    """Run a scenario, of this module or another, as pid 1 of a namespace of its own."""
     program = "import asyncio, sys; from pathlib import Path; from tests.yard import Yard; "
-    program += f"from tests.integration.test_minder_pid_reuse import {scenario.__name__} as scenario; "
+    program += f"from {scenario.__module__} import {scenario.__name__} as scenario; "
     program += "asyncio.run(scenario(Yard(Path(sys.argv[1]))))"
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": ":".join(path for path in sys.path if path), **environment}
     command = [*UNSHARE, sys.executable, "-W", "error", "-c", program, str(home)]

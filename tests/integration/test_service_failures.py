@@ -6,6 +6,7 @@ DESIGN 3 (fail-stop), field cases FC-052 and FC-056. Disks are filled in a mount
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import sqlite3
@@ -37,9 +38,9 @@ def small(tmp_path: Path) -> Iterator[Served]:
         yield service
 
 
-def fill(service: Served) -> Path:
-    """Leave no byte free on the state's disk; returns the file to remove."""
-    ballast = service.inside(service.state / "ballast")
+def fill(service: Served, folder: str = "state") -> Path:
+    """Leave no byte free on the disk of a folder; returns the file to remove."""
+    ballast = service.inside(service.home / folder / "ballast")
     with ballast.open("wb", buffering=0) as file:
         for size in (65536, 512, 1):
             try:
@@ -126,6 +127,84 @@ def test_a_start_on_a_read_only_disk_waits_for_it(tmp_path: Path) -> None:
         enter = ("nsenter", "-t", str(service.pid), "-m")
         subprocess.run([*enter, "mount", "-o", "remount,rw", str(service.state)], check=True)
         service.until(service.is_well)
+        assert service.stop() == 0
+
+
+def test_a_disk_that_takes_no_more_writes_under_it_loses_no_end(tmp_path: Path) -> None:
+    """FC-056 d at run time: nothing starts, what runs ends as it ends, and that is told once writes are taken again.
+
+    A disk in use turns read-only by the kernel's own hand only; a limit on the size of files refuses writes as hard.
+    """
+    with served(tmp_path, TEXT) as service:
+        service.start()
+        running = service.trigger("patient")
+        service.until_state(running, "running")
+        _, most = resource.prlimit(service.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(service.pid, resource.RLIMIT_FSIZE, (0, most))
+        assert accepted(service, "quick") is None
+        (tmp_path / "go").touch()
+        health = service.health()
+        assert health is not None
+        assert health.status == 503
+        resource.prlimit(service.pid, resource.RLIMIT_FSIZE, (most, most))
+        service.until(service.is_well, "well again by itself")
+        assert service.until_state(running, "failed")["reason"] == "exit 7"
+        assert len(service.get("/api/runs")["runs"]) == 1
+        service.until_state(service.trigger("quick"), "succeeded")
+        assert service.stop() == 0
+
+
+LOGGED = """
+scheduler:
+  state_dir: state
+  log_dir: logs
+defaults: {schedule: manual}
+jobs:
+  silent: {command: "true"}
+  talks: {command: "echo a word"}
+  bounded: {command: "seq 1 100000", max_log: 1M}
+  elsewhere: {command: "echo a word", stdout: "other/{run_id}.out", stderr: stdout}
+"""
+
+
+def ends(service: Served, job: str) -> tuple[str, str]:
+    """Trigger a job, wait for its end; returns state and reason."""
+    ended = service.until_state(service.trigger(job), "succeeded", "failed")
+    return ended["state"], ended["reason"]
+
+
+@needs_mounts
+@pytest.mark.root
+def test_a_full_log_disk_stops_no_scheduling(tmp_path: Path) -> None:
+    """FC-052: jobs start and end; who prints hears ENOSPC itself, and with `max_log` not even that. Room mends it."""
+    wrapper = on_tmpfs(tmp_path / "logs", "size=1m,mode=700")
+    with served(tmp_path, LOGGED, wrapper=wrapper) as service:
+        service.start()
+        assert ends(service, "talks") == ("succeeded", "")
+        ballast = fill(service, "logs")
+        assert ends(service, "silent") == ("succeeded", "")
+        assert ends(service, "talks")[0] == "failed"
+        assert ends(service, "bounded") == ("succeeded", "")
+        assert ends(service, "elsewhere") == ("succeeded", "")
+        ballast.unlink()
+        assert ends(service, "talks") == ("succeeded", "")
+        assert service.is_well()
+        assert service.stop() == 0
+
+
+@needs_mounts
+@pytest.mark.root
+def test_a_log_disk_without_inodes_fails_the_start_with_the_reason(tmp_path: Path) -> None:
+    """FC-052: no log can be made, so that job does not run; those that log elsewhere do, and the scheduler is well."""
+    wrapper = on_tmpfs(tmp_path / "logs", "size=1m,nr_inodes=4,mode=700")
+    with served(tmp_path, LOGGED, wrapper=wrapper) as service:
+        service.start()
+        state, reason = ends(service, "silent")
+        assert state == "failed"
+        assert reason.startswith("start error: cannot open log: ")
+        assert "No space left on device" in reason
+        assert ends(service, "elsewhere") == ("succeeded", "")
+        assert service.is_well()
         assert service.stop() == 0
 
 

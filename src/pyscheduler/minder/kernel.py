@@ -1,10 +1,10 @@
 """What the kernel is asked: who is that process, whose child, how did it end, and signal exactly that one.
 
 Always: a process is known by its number *and* its start ticks; a number alone is never signalled. Where there is no
-pidfd (an old kernel, or PYSCHED_NO_PIDFD=1 in tests) the start ticks are checked and then the number is signalled:
-between the two a number could in theory be reused, which docs/concepts/recovery.md says. ctypes is used for the two
-calls Python does not offer: PR_SET_CHILD_SUBREAPER, and waitid's fifth argument, the usage of a zombie not yet
-reaped.
+pidfd (an old kernel, a sandbox that forbids it, or PYSCHED_NO_PIDFD=1 in tests) the start ticks are checked and then
+the number is signalled: between the two a number could in theory be reused, which docs/concepts/recovery.md says.
+ctypes is used for the two calls Python does not offer: PR_SET_CHILD_SUBREAPER, and waitid's fifth argument, the usage
+of a zombie not yet reaped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,23 @@ import signal
 
 from . import notes
 
-NO_PIDFD = os.environ.get("PYSCHED_NO_PIDFD") == "1" or not hasattr(os, "pidfd_open")
+
+def _has_pidfds() -> bool:
+    """Try both calls on ourselves: Python offers them wherever it was built with them, whatever this kernel says."""
+    try:
+        fd = os.pidfd_open(os.getpid())
+    except (AttributeError, OSError):  # ENOSYS before Linux 5.3, EPERM in a sandbox
+        return False
+    try:
+        signal.pidfd_send_signal(fd, 0)
+    except (AttributeError, OSError):
+        return False
+    finally:
+        os.close(fd)
+    return True
+
+
+NO_PIDFD = os.environ.get("PYSCHED_NO_PIDFD") == "1" or not _has_pidfds()
 KEY_VARIABLE = "PYSCHED_ATTEMPT_KEY"
 
 PR_SET_NAME = 15

@@ -47,6 +47,6 @@ def clock(last_tick: datetime, times: Times, now: datetime) -> Finding:
     if now < last_tick - TOLERATED:
         behind = duration_text((last_tick - now).total_seconds())
         what = f"the clock shows {times.full(now)}, {behind} before what the scheduler has already seen"
-        return bad("clock", what, "set it: firings wait until it has caught up")
+        return bad("clock", what, "set it: an instant that comes again has its run already, and gets no other")
     ago = duration_text(max(0.0, (now - last_tick).total_seconds()))
     return ok("clock", f"{times.full(now)}; the scheduler last looked at it {ago} ago")

@@ -88,14 +88,13 @@ class Together:
     async def _one_trip(self, group: list[tuple[str, asyncio.Future[None]]]) -> None:
         try:
             errors = await self._hands(self._work, [path for path, _ in group])
+            for (_, done), problem in zip(group, errors, strict=True):
+                _answer(done, problem)
         except BaseException as error:
             for _, done in group:
                 _answer(done, error)
             if not isinstance(error, Exception):
                 raise
-            return
-        for (_, done), problem in zip(group, errors, strict=True):
-            _answer(done, problem)
 
 
 def _answer(done: asyncio.Future[None], error: BaseException | None) -> None:

@@ -14,10 +14,11 @@ UTC_TIMES = Times.of("UTC")
 
 
 def test_a_clock_behind_what_was_seen_is_bad() -> None:
-    """Firings wait until it has caught up: that is why nothing runs."""
+    """Instants come again that have their run already: that is why nothing runs."""
     finding = clock(NOW + timedelta(hours=2), UTC_TIMES, NOW)
     assert finding.level is Level.BAD
     assert "2h00m before" in finding.what
+    assert "has its run already" in finding.mend
 
 
 def test_a_clock_ahead_is_fine() -> None:

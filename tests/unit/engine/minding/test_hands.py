@@ -89,6 +89,15 @@ async def test_a_fault_of_ours_reaches_everybody(hands: Hands) -> None:
     await together("c")
 
 
+@pytest.mark.parametrize("answer", [[None], [None, 0], ()])
+async def test_an_answer_that_makes_no_sense_leaves_nobody_waiting(hands: Hands, answer: Sequence[None]) -> None:
+    """Too few answers, or something that is no error: our bug is told to whoever would else wait for ever."""
+    together = Together(hands, lambda _paths: answer)
+    async with asyncio.timeout(10):
+        answers = await asyncio.gather(together("a"), together("b"), return_exceptions=True)
+    assert isinstance(answers[1], ValueError | TypeError)
+
+
 async def test_a_cancelled_caller_waits_for_its_file(hands: Hands) -> None:
     """Whoever comes next must see what was done: the cancelled caller is gone only when the file has been touched."""
     files = Files()
