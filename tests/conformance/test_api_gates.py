@@ -96,7 +96,7 @@ def test_a_value_of_the_environment_is_shown_nowhere(service: Served) -> None:
 
 
 def as_somebody_else(service: Served, request: bytes) -> bytes:
-    """Send a request from a child that has become another user; returns the answer's beginning."""
+    """Send a request from a child that has become another user; returns the whole answer."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:  # nothing of the test may run on here
@@ -108,7 +108,9 @@ def as_somebody_else(service: Served, request: bytes) -> bytes:
             with socket.socket(socket.AF_UNIX) as connection:
                 connection.connect("api.sock")
                 connection.sendall(request)
-                os.write(writing, connection.recv(4096))
+                connection.shutdown(socket.SHUT_WR)
+                while part := connection.recv(4096):
+                    os.write(writing, part)
         except OSError as error:
             os.write(writing, str(error).encode())
         finally:

@@ -25,7 +25,7 @@ scheduler:
   log_dir: logs
 jobs:
   quick: {command: "true", schedule: manual}
-  patient: {command: "until [ -e go ]; do sleep 0.1; done; exit 7", schedule: manual}
+  patient: {command: "touch begun; until [ -e go ]; do sleep 0.1; done; exit 7", schedule: manual}
 """
 pytestmark = pytest.mark.timeout(300)
 needs_mounts = pytest.mark.skipif(not can_mount(), reason="this machine gives a test no mounts of its own")
@@ -67,7 +67,7 @@ def test_a_full_disk_stops_starts_and_passes_by_itself(small: Served) -> None:
     """FC-052: refused, never accepted and gone; the running job's true end is told; no restart is needed."""
     small.start()
     running = small.trigger("patient")
-    small.until_state(running, "running")
+    small.until((small.home / "begun").exists, "the job has begun")
     ballast = fill(small)
     done = []
     while (run_id := accepted(small, "quick")) is not None:
@@ -138,7 +138,7 @@ def test_a_disk_that_takes_no_more_writes_under_it_loses_no_end(tmp_path: Path) 
     with served(tmp_path, TEXT) as service:
         service.start()
         running = service.trigger("patient")
-        service.until_state(running, "running")
+        service.until((service.home / "begun").exists, "the job has begun")
         _, most = resource.prlimit(service.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(service.pid, resource.RLIMIT_FSIZE, (0, most))
         assert accepted(service, "quick") is None
@@ -213,8 +213,8 @@ def test_a_log_disk_without_inodes_fails_the_start_with_the_reason(tmp_path: Pat
 def test_exit_on_failure_ends_it_with_1(small: Served) -> None:
     """Who wants the service manager to act is obeyed; running jobs go on all the same."""
     small.start("--exit-on-failure")
-    running = small.trigger("patient")
-    small.until_state(running, "running")
+    small.trigger("patient")
+    small.until((small.home / "begun").exists, "the job has begun")
     fill(small)
     while small.process is not None and small.process.poll() is None:
         try:
@@ -316,7 +316,7 @@ def test_an_engine_that_fails_is_replaced_and_running_jobs_are_adopted(tmp_path:
     with served(tmp_path, TEXT) as service:
         service.start()
         running = service.trigger("patient")
-        service.until_state(running, "running")
+        service.until((service.home / "begun").exists, "the job has begun")
         with closing(sqlite3.connect(service.state / "pysched.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             assert accepted(service, "quick") is None

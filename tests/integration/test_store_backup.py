@@ -337,18 +337,18 @@ class Crash(BaseException):
     """The machine stops here."""
 
 
-STEPS = 27
+STEPS = 23
 """Calls that change a name in the folder, in one restore."""
 
 
 @pytest.mark.parametrize("step", range(STEPS + 1))
 def test_a_restore_that_is_cut_off_is_ended_by_running_it_again(
-    open_again: OpenAgain, copy: Path, monkeypatch: pytest.MonkeyPatch, step: int
+    open_again: OpenAgain, copy: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: int
 ) -> None:
     """Killed before any step, the store is the old one or refuses to open; after running it again it is the copy."""
     files = killed_before_its_log_was_copied(open_again, copy)
     with monkeypatch.context() as machine:
-        crash_before(step, machine)
+        crash_before(step, machine, tmp_path)
         with pytest.raises(Crash) if step < STEPS else nullcontext():
             Store.restore(copy, files.state_dir)
     try:
@@ -368,15 +368,16 @@ def test_a_restore_that_is_cut_off_is_ended_by_running_it_again(
     assert any(len_of_history(aside) == 2 for aside in asides), "the old history is gone"
 
 
-def crash_before(step: int, machine: pytest.MonkeyPatch) -> None:
-    """Count every call that changes a name in the folder, and stop before the chosen one."""
-    left = [step]
+def crash_before(step: int, machine: pytest.MonkeyPatch, folder: Path) -> None:
+    """Count every call of this thread that changes a name in the folder, and stop before the chosen one."""
+    left, ours = [step], threading.get_ident()
 
     def counted(real: Callable[..., object]) -> Callable[..., object]:
         def call(*args: object, **kwargs: object) -> object:
-            if left[0] == 0:
-                raise Crash
-            left[0] -= 1
+            if threading.get_ident() == ours and str(args[0]).startswith(str(folder)):
+                if left[0] == 0:
+                    raise Crash
+                left[0] -= 1
             return real(*args, **kwargs)
 
         return call
