@@ -20,12 +20,15 @@ _KEPT: Final = frozenset({"id", "created", "version"})
 """What an update never takes from the record: the row's own stays, and the version is counted."""
 _REPLACED: Final = tuple(column.name for column in jobs.c if column.name not in _KEPT)
 
+_SLOTS: Final = tuple(f"replaceable_{number}" for number in range(5))
+"""No status may replace more than five; a list of fixed length spares taking the statement apart at every put."""
+
 FOUND: Final[Select[Any]] = select(jobs).where(jobs.c.id == bindparam("job_id"))
 INSERT: Final[Insert] = jobs.insert().values({column.name: bindparam(column.name) for column in jobs.c})
 
 
 def _may_write(version: ColumnElement[int]) -> ColumnElement[bool]:
-    return and_(jobs.c.version == version, jobs.c.status.in_(bindparam("replaceable", expanding=True)))
+    return and_(jobs.c.version == version, jobs.c.status.in_([bindparam(slot) for slot in _SLOTS]))
 
 
 def _upsert(dialect: Any) -> Insert:
@@ -51,11 +54,16 @@ UPDATE: Final[Update] = (
 
 def upsert_values(record: JobRecord) -> dict[str, Any]:
     """Return the parameters of an upsert."""
-    return {**to_row(record), "replaceable": sorted(existing_statuses_put_may_replace(record.status))}
+    return to_row(record) | _replaceable(record.status)
 
 
 def update_values(record: JobRecord) -> dict[str, Any]:
     """Return the parameters of UPDATE."""
-    values = upsert_values(record)
-    replaced = {name: values[name] for name in _REPLACED}
-    return {**replaced, "replaceable": values["replaceable"], "the_id": record.id, "the_version": record.version}
+    row = to_row(record)
+    replaced = {name: row[name] for name in _REPLACED}
+    return replaced | {"the_id": record.id, "the_version": record.version} | _replaceable(record.status)
+
+
+def _replaceable(status: str) -> dict[str, str]:
+    words = sorted(existing_statuses_put_may_replace(status))
+    return {slot: words[min(place, len(words) - 1)] for place, slot in enumerate(_SLOTS)}
