@@ -186,7 +186,7 @@ def _update(jobs: Collection[dict[str, Any]], record: JobRecord, document: dict[
 
 def _to_document(record: JobRecord) -> dict[str, Any]:
     fields = {name: getattr(record, name) for name in _FIELDS}
-    return {"_id": record.id, **fields}
+    return {"_id": record.id, **fields, "status": str(record.status)}
 
 
 def _to_record(found: dict[str, Any]) -> JobRecord:

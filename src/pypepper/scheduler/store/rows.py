@@ -19,7 +19,7 @@ def to_row(record: JobRecord) -> dict[str, Any]:
         "id": record.id,
         "category": record.category,
         "channel_id": record.channel_id,
-        "status": record.status,
+        "status": str(record.status),
         "created": record.created,
         "updated": record.updated,
         "workflow_count": record.workflow_count,

@@ -39,7 +39,7 @@ def _upsert(dialect: Any) -> Insert:
         set_={**replaced, "version": jobs.c.version + 1},
         where=_may_write(statement.excluded.version),
     )
-    return upsert
+    return upsert.execution_options(preserve_rowcount=True)
 
 
 UPSERTS: Final = {"sqlite": _upsert(sqlite), "postgresql": _upsert(postgresql)}
