@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pypepper.scheduler.store import IJobStore
+from pypepper.scheduler.store import IJobStore, reset_job_store
 from tests.contract.pypepper.store_kit import ALL, OpenStore, opened, settings_for
 from tests.servers.fixtures import GetPlace
 
@@ -33,3 +33,10 @@ def open_store(server_place: GetPlace, tmp_path: Path) -> Iterator[OpenStore]:
 def store(request: pytest.FixtureRequest, open_store: OpenStore) -> IJobStore:
     """Give every kind of store, one after the other."""
     return open_store(request.param)
+
+
+@pytest.fixture
+def reset_store() -> Iterator[None]:
+    """Leave the process with the store it started with."""
+    yield
+    reset_job_store()

@@ -27,8 +27,9 @@ T = TypeVar("T")
 
 _TRIES: Final = 5
 """How often a statement is made that the server itself ended to resolve a deadlock."""
+_DUPLICATE: Final = 1062
 _DEADLOCKS: Final = frozenset({1205, 1213})
-"""MySQL: lock wait timeout, deadlock found."""
+"""MySQL: the key is taken; lock wait timeout, deadlock found."""
 
 
 class SqlJobStore(IJobStore):
@@ -98,6 +99,11 @@ def _broke(error: Exception) -> bool:
     return isinstance(error, DBAPIError) and error.connection_invalidated
 
 
+def _code(error: DBAPIError) -> object:
+    """Return MySQL's number for an error, or what another driver says first."""
+    return next(iter(getattr(error.orig, "args", ())), None)
+
+
 def _changed(result: CursorResult[Any]) -> bool:
     return result.rowcount == 1
 
@@ -109,7 +115,9 @@ def _update_or_insert(connection: Connection, record: JobRecord) -> bool:
         return True
     try:
         return _changed(_unless_deadlocked(lambda: connection.execute(INSERT, to_row(record))))
-    except IntegrityError:
+    except IntegrityError as error:
+        if _code(error) != _DUPLICATE:
+            raise
         return _changed(_unless_deadlocked(lambda: connection.execute(UPDATE, values)))
 
 
@@ -119,6 +127,6 @@ def _unless_deadlocked(statement: Callable[[], T]) -> T:
         try:
             return statement()
         except OperationalError as error:
-            if _broke(error) or getattr(error.orig, "args", (0,))[0] not in _DEADLOCKS:
+            if _broke(error) or _code(error) not in _DEADLOCKS:
                 raise
     return statement()
