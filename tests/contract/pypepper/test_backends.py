@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -10,10 +12,11 @@ from typing import Any, cast
 import mongoengine
 import pytest
 from pymongo.errors import DuplicateKeyError, InvalidOperation, ServerSelectionTimeoutError
+from pysqlite3 import dbapi2
 from sqlalchemy import inspect
 from sqlalchemy.exc import DataError, OperationalError
 
-from pypepper.scheduler.store import IJobStore, InMemoryJobStore, configure_job_store
+from pypepper.scheduler.store import IJobStore, InMemoryJobStore, configure_job_store, engines
 from pypepper.scheduler.store import mongodb as mongodb_module
 from pypepper.scheduler.store.mongodb import DEFAULT_ALIAS, MongoJobStore, SchedulerJobDoc
 from pypepper.scheduler.store.sql import TABLE_NAME, SqlJobStore, scheduler_jobs
@@ -85,8 +88,6 @@ def test_a_sqlite_uri_works_under_another_name(tmp_path: Path) -> None:
 
 def test_sqlite_in_memory_is_one_place_for_all_threads() -> None:
     """A store in `sqlite://` is shared by the threads of the process, and by nobody else."""
-    from concurrent.futures import ThreadPoolExecutor
-
     store = SqlJobStore("sqlite", uri="sqlite://")
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(lambda number: store.put(record(str(number))), range(50))) == [True] * 50
@@ -104,6 +105,57 @@ def test_sqlite_makes_its_folder_and_has_a_name_by_default(tmp_path: Path, monke
     deep = SqlJobStore("sqlite", db="not/yet/there.db")
     assert deep.put(record())
     deep.close()
+
+
+def test_sqlite_of_the_standard_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no newer SQLite is installed, one whose write-ahead log is not safe keeps a rollback journal instead."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr(engines, "SAFE_WAL", (99, 0, 0))
+    store = SqlJobStore("sqlite", db=str(tmp_path / "jobs.db"))
+    assert store.put(record())
+    assert store.put(record(status="InProgress"))
+    assert store.get("a") == record(status="InProgress", version=2)
+    with store.engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "delete"
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3
+    assert vars(store.engine.dialect)["dbapi"].__name__ == "sqlite3.dbapi2"
+    store.close()
+
+
+def test_sqlite_keeps_a_synced_log(open_store: OpenStore) -> None:
+    """A safe SQLite writes ahead, syncs each commit, and waits for other writers up to BUSY_S."""
+    with _engine(open_store("sqlite")).connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3
+        assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == engines.BUSY_S * 1000
+
+
+def test_sqlite_waits_for_a_busy_file_when_it_is_made(tmp_path: Path) -> None:
+    """Another program that holds the file for a moment does not keep a store from coming up."""
+    file = tmp_path / "jobs.db"
+    other = dbapi2.connect(str(file), isolation_level=None, check_same_thread=False)
+    other.execute("CREATE TABLE theirs (x)")
+    other.execute("BEGIN EXCLUSIVE")
+    with ThreadPoolExecutor(1) as threads:
+        made = threads.submit(SqlJobStore, "sqlite", db=str(file))
+        assert not wait([made], timeout=0.2).done
+        other.execute("COMMIT")
+        store = made.result(30)
+    other.close()
+    assert store.put(record())
+    store.close()
+
+
+def test_sqlite_gives_up_on_a_file_that_stays_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every wait has a bound."""
+    monkeypatch.setattr(engines, "BUSY_S", 0.1)
+    file = tmp_path / "jobs.db"
+    other = dbapi2.connect(str(file), isolation_level=None)
+    other.execute("CREATE TABLE theirs (x)")
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(OperationalError, match="locked"):
+        SqlJobStore("sqlite", db=str(file))
+    other.close()
 
 
 @pytest.mark.parametrize("kind", SQL)

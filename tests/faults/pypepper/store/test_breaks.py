@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -16,9 +17,11 @@ from typing import Any
 
 import pytest
 from pymongo.errors import PyMongoError
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from pypepper.scheduler.store import IJobStore
+from pypepper.scheduler.store.sql import SqlJobStore
 from tests.contract.pypepper.store_kit import LATER, SERVERS, my_place, opened, record
 from tests.servers.fixtures import GetPlace, GetServer
 from tests.servers.wire import Wire
@@ -215,4 +218,37 @@ def test_sqlite_writers_killed_in_the_middle(round_: int, tmp_path: Path) -> Non
     there = {found.id for found in store.list()}
     assert {job for lines in told for job in lines} <= there
     assert len(there) <= sum(map(len, told)) + 3
+    store.close()
+
+
+def test_a_full_disk_under_sqlite_writers(tmp_path: Path) -> None:
+    """A file that may not grow: puts raise, alone or in company; what was told True is there; room helps."""
+    store = opened("sqlite", {"db": str(tmp_path / "jobs.db")})
+    assert isinstance(store, SqlJobStore)
+    store.close()
+    pages = 12
+
+    def bound(connection: Any, _entry: Any) -> None:
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    event.listen(store.engine, "connect", bound)
+
+    def put_until_full(thread: int) -> list[str]:
+        told: list[str] = []
+
+        def go_on() -> None:
+            for turn in range(100):
+                assert store.put(record(f"{thread}-{turn}", error="x" * 500))
+                told.append(f"{thread}-{turn}")
+
+        with pytest.raises(OperationalError, match="full"):
+            go_on()
+        return told
+
+    with ThreadPoolExecutor(8) as threads:
+        told = {job for jobs in threads.map(put_until_full, range(8)) for job in jobs}
+    assert {found.id for found in store.list()} == told
+    store.close()
+    pages = 1000
+    assert store.put(record("after"))
     store.close()
