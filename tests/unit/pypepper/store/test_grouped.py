@@ -27,6 +27,8 @@ class Disk:
         self.trips.append([one.id for one in records])
         self.begun.set()
         assert self.may_end.wait(30)
+        if any(one.id == "interrupt" for one in records):
+            raise KeyboardInterrupt
         if any(one.id == "fire" for one in records):
             raise OSError("the disk is on fire")
         return [ValueError("not this one") if one.id == "bad" else one.id != "stale" for one in records]
@@ -87,6 +89,24 @@ def test_trouble_is_everybodys_and_passes() -> None:
     with pytest.raises(OSError, match="on fire"):
         grouped.put(record("fire"))
     assert grouped.put(record("a")) is True
+
+
+def test_an_interrupted_writer_leaves_nobody_waiting() -> None:
+    """A ^C in the thread that writes for several is an error for the others, not an endless wait."""
+    disk = Disk()
+    grouped = Grouped(disk.write)
+    with ThreadPoolExecutor(3) as threads:
+        first = threads.submit(grouped.put, record("first"))
+        assert disk.begun.wait(30)
+        others = [threads.submit(grouped.put, record(name)) for name in ("interrupt", "a")]
+        while len(grouped._waiting) < 2:
+            pass
+        disk.may_end.set()
+        assert first.result(30) is True
+        errors = {type(one.exception(30)) for one in others}
+    assert errors == {KeyboardInterrupt, RuntimeError}
+    assert disk.trips[0] == ["first"]
+    assert sorted(disk.trips[1]) == ["a", "interrupt"]
 
 
 def test_a_trip_is_bounded() -> None:
