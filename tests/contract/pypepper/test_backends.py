@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import logging
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -16,7 +17,15 @@ from pysqlite3 import dbapi2
 from sqlalchemy import inspect
 from sqlalchemy.exc import DataError, OperationalError
 
-from pypepper.scheduler.store import IJobStore, InMemoryJobStore, configure_job_store, engines
+from pypepper.common.config import config
+from pypepper.scheduler.store import (
+    IJobStore,
+    InMemoryJobStore,
+    configure_job_store,
+    engines,
+    guarded_job_store,
+    setup_from_config,
+)
 from pypepper.scheduler.store import mongodb as mongodb_module
 from pypepper.scheduler.store.mongodb import DEFAULT_ALIAS, MongoJobStore, SchedulerJobDoc
 from pypepper.scheduler.store.sql import TABLE_NAME, SqlJobStore, scheduler_jobs
@@ -327,3 +336,23 @@ def test_the_document_reads_what_the_store_wrote(open_store: OpenStore) -> None:
 
 def _engine(store: IJobStore) -> Any:
     return cast("SqlJobStore", store).engine
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_settings_file_names_the_store(kind: str, server_place: GetPlace, reset_store: None, tmp_path: Path) -> None:
+    """Seed 001: `config.load_config`, `setup_from_config`, and jobs are on the server; the password is in quotes."""
+    settings = my_place(server_place(kind)).discrete()
+    settings["user"] = settings.pop("username")
+    file = tmp_path / "app.config.yaml"
+    file.write_text(json.dumps({"scheduler": {"jobStore": {"backend": kind, **settings}}}))
+    config.load_config(file)
+    with pytest.raises(ValueError, match=kind):
+        guarded_job_store()
+    setup_from_config(config.get_yml_config())
+    store = guarded_job_store()
+    store.clear()
+    assert store.put(record())
+    assert store.get("a") == record()
+    store.close()
+    file.write_text("{serviceInfo: {serviceName: nobody}}")
+    config.load_config(file)
