@@ -78,4 +78,14 @@ def test_a_server_that_stays_away_is_the_callers_trouble() -> None:
 def test_an_empty_payload_is_no_difference() -> None:
     """MongoDB reads it back as None."""
     assert reads_as_ours(replace(MINE, version=3), replace(MINE, payload={}))
-    assert not reads_as_ours(replace(MINE, version=3), replace(MINE, payload={"k": 1}))
+    full = replace(MINE, payload={"k": 1})
+    assert reads_as_ours(replace(full, version=3), full)
+    assert not reads_as_ours(replace(MINE, version=3), full)
+
+
+def test_a_break_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    """Somebody who wonders about a network finds it in the log."""
+    Store(Broken("no route"), True).through()
+    assert [line.message for line in caplog.records] == [
+        "the connection broke while job a was saved; trying once more: no route"
+    ]
