@@ -25,7 +25,7 @@ Answer = bool | Exception
 """What a put says, or raises."""
 
 
-@dataclass(eq=False)
+@dataclass
 class Ticket:
     """One record that waits to be written, and what became of it."""
 
