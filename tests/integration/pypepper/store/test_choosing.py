@@ -18,6 +18,7 @@ from pypepper.scheduler.store import (
     IJobStore,
     InMemoryJobStore,
     JobRecord,
+    choosing,
     configure_job_store,
     get_job_store,
     guarded_job_store,
@@ -223,16 +224,19 @@ def test_setup_from_config_reads_the_object_given(yaml: Yaml, tmp_path: Path) ->
     get_job_store().close()
 
 
-def test_setup_from_config_passes_all_its_keys_on(yaml: Yaml) -> None:
-    """pipeline.md 14.1: host, port, username, password, db, sslmode, charset, auth_source reach the backend."""
-    yaml.load("""
-        scheduler:
-          jobStore: {backend: mongodb, host: h, port: 1, username: u, password: "p w", db: d, auth_source: a,
-                     charset: utf8mb4, sslmode: prefer}
-        """)
+def test_setup_from_config_passes_all_its_keys_on(yaml: Yaml, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pipeline.md 14.1: all ten keys, and `user`, reach the backend where they are set; others do not."""
+    said: dict[str, Any] = {}
+
+    def build(**settings: Any) -> IJobStore:
+        said.update(settings)
+        return Lasting()
+
+    monkeypatch.setitem(choosing._BUILDERS, "mysql", lambda _backend: build)
+    keys = ["uri", "host", "port", "username", "user", "password", "db", "sslmode", "charset", "auth_source"]
+    yaml.load(f"scheduler: {{jobStore: {{backend: mysql, colour: red, {', '.join(f'{key}: {key}' for key in keys)}}}}}")
     setup_from_config(config.get_yml_config())
-    assert vars(get_job_store())["_uri"] == "mongodb://u:p%20w@h:1/d?authSource=a"
-    get_job_store().close()
+    assert said == {key: key for key in keys}
 
 
 def test_job_store_follows(yaml: Yaml) -> None:
