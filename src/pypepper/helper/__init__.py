@@ -1,0 +1,1 @@
+"""Small helpers that programs outside the pipeline use as well."""

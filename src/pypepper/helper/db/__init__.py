@@ -1,0 +1,1 @@
+"""How a program names a database: one address, or host, user, password and name."""

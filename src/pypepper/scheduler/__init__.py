@@ -1,0 +1,1 @@
+"""Task → Workflow → Job → Channel → Worker, with snapshots of jobs in a store."""
