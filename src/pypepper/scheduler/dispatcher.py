@@ -10,6 +10,7 @@ row instead of racing it (H15).
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -54,7 +55,8 @@ class Processor:
         check_sent(verdict, job.channel_id)
         if on_enqueued is not None:
             on_enqueued()
-        log.debug(f"job {job.id} enqueued on {job.channel_id} ({chan.length()} queued)")
+        if log.logger.isEnabledFor(logging.DEBUG):
+            log.debug(f"job {job.id} enqueued on {job.channel_id} ({chan.length()} queued)")
 
 
 _ASYNC_RUN: Final = Processor.async_run

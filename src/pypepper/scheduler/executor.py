@@ -51,12 +51,10 @@ class CallableExecutor(IExecutor):
 
 def is_async(executor: Any) -> bool:
     """Tell, without calling it, whether an executor's `execute` gives a coroutine."""
-    if isinstance(executor, CallableExecutor):
-        return _gives_coroutine(executor.func)
-    return inspect.iscoroutinefunction(getattr(executor, "execute", None))
-
-
-def _gives_coroutine(func: Any) -> bool:
+    func = executor.func if type(executor) is CallableExecutor else getattr(executor, "execute", None)
+    code = getattr(func, "__code__", None)
+    if code is not None and code.co_flags & inspect.CO_COROUTINE:
+        return True
     return inspect.iscoroutinefunction(func) or (
         not inspect.isroutine(func) and inspect.iscoroutinefunction(getattr(func, "__call__", None))  # noqa: B004
     )

@@ -7,6 +7,7 @@ saves; the two never wait for each other.
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 from typing import Any, Final, Protocol
@@ -20,7 +21,7 @@ from pypepper.scheduler.base import IBase, now_text
 from pypepper.scheduler.dispatcher import Dispatcher, Processor, dispatcher
 from pypepper.scheduler.events import CANCEL, build_scheduler_fsm
 from pypepper.scheduler.metrics import metrics
-from pypepper.scheduler.records import last_error_of, payload_of, results_of, workflows_from
+from pypepper.scheduler.records import kept_of, workflows_from
 from pypepper.scheduler.refusals import (
     ChannelEnqueueError,
     ChannelFullError,
@@ -178,6 +179,8 @@ class Job(IBase):
                 return False
             self.updated = record.updated
             self._read_back(store)
+            if log.logger.isEnabledFor(logging.DEBUG):
+                log.debug(f"job {self.id} saved: {record.status}, version {self.version}")
             return True
 
     def _read_back(self, store: IJobStore) -> None:
@@ -216,7 +219,7 @@ class Job(IBase):
         return self._snapshot(self.updated)
 
     def _snapshot(self, updated: str) -> JobRecord:
-        workflows = self.workflows
+        kept = kept_of(self.workflows)
         return JobRecord(
             id=self.id,
             category=self.category,
@@ -224,11 +227,11 @@ class Job(IBase):
             status=self._state(),
             created=self.created,
             updated=updated,
-            workflow_count=len(workflows),
+            workflow_count=len(self.workflows),
             version=self.version,
-            payload=payload_of(workflows),
-            results=results_of(workflows),
-            error=self.error or last_error_of(workflows),
+            payload=kept.payload,
+            results=kept.results,
+            error=self.error or kept.error,
         )
 
     @staticmethod

@@ -8,8 +8,7 @@ for the smallest column among the stores holds 64 KiB.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pypepper.scheduler.executor import executor_registry
 from pypepper.scheduler.tag import Tag
@@ -21,6 +20,9 @@ MAX_RESULT: Final = 8_000
 MAX_RESULTS: Final = 15_000
 """Characters of all results of a job; what comes after the bound is kept as CUT. Four bytes each stay below 64 KiB."""
 CUT: Final = "…"
+
+_AS_THEY_ARE: Final = frozenset({type(None), bool, int})
+_SMALL: Final = 10**15
 
 _TEXTS: Final = ("channel_id", "dag_id", "fingerprint", "name", "category")
 _PLAIN: Final = (
@@ -47,12 +49,33 @@ _SECONDS: Final = {"round_timeout": 0, "round_timeout_join": 0, "retry_delay": 0
 # ---------------------------------------------------------------- to a record
 
 
-def payload_of(workflows: list[Any]) -> dict[str, Any] | None:
-    """Return what a job can be rebuilt from; None without workflows or with a task that names no executor."""
-    if not workflows or not all(task.executor_id for workflow in workflows for task in _tasks(workflow)):
-        return None
-    if not all(hasattr(workflow, "tasks") for workflow in workflows):
-        return None
+class Kept(NamedTuple):
+    """What a record keeps of a job's workflows."""
+
+    payload: dict[str, Any] | None = None
+    """What the job can be rebuilt from; None without workflows or with a task that names no executor."""
+    results: list[Any] | None = None
+    """What the tasks have returned, a list a workflow; None before any task was tried."""
+    error: str | None = None
+    """The text of the last failure of the last task that had one."""
+
+
+def kept_of(workflows: list[Any]) -> Kept:
+    """Return what is to be kept; a job that has only just begun costs one look at each of its tasks."""
+    if not workflows:
+        return Kept()
+    named, tried, error = True, False, None
+    for workflow in workflows:
+        tasks = getattr(workflow, "tasks", None)
+        named = named and tasks is not None
+        for task in tasks or ():
+            named = named and bool(task.executor_id)
+            tried = tried or task.attempts > 0
+            error = task.error or error
+    return Kept(_payload(workflows) if named else None, _results(workflows) if tried else None, error)
+
+
+def _payload(workflows: list[Any]) -> dict[str, Any]:
     return {"workflows": [{"tasks": [_task_payload(task) for task in workflow.tasks]} for workflow in workflows]}
 
 
@@ -67,31 +90,22 @@ def _tag(tag: Any) -> dict[str, str]:
     return {"key": tag, "value": ""} if isinstance(tag, str) else {"key": tag.key, "value": tag.value}
 
 
-def results_of(workflows: list[Any]) -> list[Any] | None:
-    """Return what the tasks have returned, a list a workflow; None before any task was tried."""
-    if not any(getattr(task, "attempts", 0) for workflow in workflows for task in _tasks(workflow)):
-        return None
+def _results(workflows: list[Any]) -> list[Any]:
     left = MAX_RESULTS
     kept: list[list[Any]] = []
     for workflow in workflows:
         kept.append([])
-        for task in _tasks(workflow):
-            value, size = storable(getattr(task, "result", None))
+        for task in getattr(workflow, "tasks", ()):
+            value, size = storable(task.result)
             left -= size
             kept[-1].append(value if left >= 0 else CUT)
     return kept
 
 
-def last_error_of(workflows: list[Any]) -> str | None:
-    """Return the text of the last failure of the last task that had one, or None."""
-    errors = [getattr(task, "error", None) for workflow in workflows for task in _tasks(workflow)]
-    return next((error for error in reversed(errors) if error), None)
-
-
 def storable(value: Any) -> tuple[Any, int]:
     """Return a value as JSON can say it, a copy, and the characters that takes."""
-    if value is None or value is True or value is False:
-        return value, 5
+    if type(value) in _AS_THEY_ARE and -_SMALL < (value or 0) < _SMALL:
+        return value, 16
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
@@ -100,10 +114,6 @@ def storable(value: Any) -> tuple[Any, int]:
         whole = value if isinstance(value, str) else text
         return whole[: MAX_RESULT // 6] + CUT, MAX_RESULT
     return json.loads(text), len(text)
-
-
-def _tasks(workflow: Any) -> Iterable[Any]:
-    return getattr(workflow, "tasks", ())
 
 
 # ---------------------------------------------------------------- and back

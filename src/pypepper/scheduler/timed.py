@@ -2,9 +2,6 @@
 
 What must always hold: a call that was withdrawn never runs; two timed calls of one task never overlap, so a call that
 outlives its limit and its join bars the next attempts of its task until it ends; there are at most 32 such threads.
-
-The threads are daemons: a call that hangs for ever does not keep the program from exiting (H13). That is the one thing
-`ThreadPoolExecutor` does not offer, and the reason for the small pool below; its futures are the library's.
 """
 
 from __future__ import annotations
@@ -12,57 +9,20 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
-import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for_futures
-from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
 from pypepper.common.log import log
+from pypepper.scheduler.threads import DaemonPool
 
 T = TypeVar("T")
 
-MAX_THREADS: Final = 32
-
-
-class DaemonPool:
-    """At most `size` daemon threads, made when first needed, behind an unbounded queue."""
-
-    def __init__(self, size: int = MAX_THREADS) -> None:
-        self._size = size
-        self._waiting: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
-        self._lock = threading.Lock()
-        self._idle = threading.Semaphore(0)
-        self._threads = 0
-
-    def submit(self, call: Callable[[], T]) -> Future[T]:
-        """Queue a call; its future can be cancelled until a thread takes it."""
-        future: Future[T] = Future()
-        self._waiting.put((future, call))
-        if not self._idle.acquire(blocking=False):
-            self._grow()
-        return future
-
-    def _grow(self) -> None:
-        with self._lock:
-            if self._threads == self._size:
-                return
-            self._threads += 1
-            name = f"pypepper-timed-{self._threads}"
-        threading.Thread(target=self._serve, name=name, daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            if self._waiting.empty():
-                self._idle.release()
-            future, call = self._waiting.get()
-            if future.set_running_or_notify_cancel():
-                _settle(future, call)
-            del future, call  # an idle thread keeps nobody's result alive
-
 
 def _settle(future: Future[T], call: Callable[[], T]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
     try:
         result = call()
     except BaseException as error:  # noqa: BLE001 — whoever waits for the future decides what it means
@@ -79,7 +39,7 @@ class TimedCalls:
 
     def reset(self) -> None:
         """Begin with no threads and no orphans; a forked child must, for it has inherited neither."""
-        self._pool = DaemonPool()
+        self._pool = DaemonPool(name="pypepper-timed")
         self._orphans: dict[str, Future[Any] | asyncio.Future[Any]] = {}
 
     def call(self, task_id: str, call: Callable[[], T], limit: float, join: float | None) -> T:
@@ -89,7 +49,9 @@ class TimedCalls:
         ended, or after `join` more seconds (None: however long it takes).
         """
         self._refuse_overlap(task_id)
-        future = self._pool.submit(_in_this_context(call))
+        future: Future[T] = Future()
+        context = contextvars.copy_context()  # spans opened inside are the caller's children
+        self._pool.post(lambda: context.run(_settle, future, call))
         wait_for_futures([future], limit)
         if future.cancel():
             raise TimeoutError(f"timed out before start: no thread was free within {limit} s")
@@ -144,12 +106,6 @@ async def _kept_from_the_loop(work: Coroutine[Any, Any, T]) -> tuple[T | None, B
         return await work, None
     except (SystemExit, KeyboardInterrupt) as interrupt:
         return None, interrupt
-
-
-def _in_this_context(call: Callable[[], T]) -> Callable[[], T]:
-    """Take the caller's context variables along, so that spans opened inside are its children."""
-    context = contextvars.copy_context()
-    return lambda: context.run(call)
 
 
 timed_calls: Final = TimedCalls()

@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor as ThreadPool
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from pypepper.common.log import log
@@ -21,20 +19,19 @@ from pypepper.scheduler.metrics import metrics
 from pypepper.scheduler.refusals import JobRedeliveryError, JobRequeuedError
 from pypepper.scheduler.starting import MustRequeue, Start, begin, refuse
 from pypepper.scheduler.store import InMemoryJobStore, get_job_store
-from pypepper.scheduler.threads import Outcome, in_thread
+from pypepper.scheduler.threads import DaemonPool, Outcome, in_thread
 from pypepper.scheduler.workflow import needs_a_loop
 
-MAX_THREADS: Final = 32
 TURN_S: Final = 0.005
 """How long a worker with nothing to wait for may keep the loop before others get their turn."""
 
 
 class Worker:
-    """Runs the jobs of one channel. `pool` replaces the threads that the worker would make for blocking work."""
+    """Runs the jobs of one channel."""
 
-    def __init__(self, channel: Channel, *, pool: ThreadPool | None = None) -> None:
+    def __init__(self, channel: Channel) -> None:
         self.channel = channel
-        self._pool = pool
+        self._pool = DaemonPool(name="pypepper-worker")
 
     async def run_once(self) -> Job | None:
         """Take one job, waiting for it, and see it to its end; None when the channel is stopped and empty.
@@ -121,9 +118,9 @@ class Worker:
 
     async def _run(self, workflow: Any) -> Outcome:
         if not needs_a_loop(workflow):
-            return await in_thread(workflow.run, self._threads())
+            return await in_thread(workflow.run, self._pool)
         try:
-            return Outcome(await workflow.run_async(self._threads()))
+            return Outcome(await workflow.run_async(self._pool))
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 — a SystemExit of an executor fails its job too (H11)
@@ -133,15 +130,10 @@ class Worker:
         """Ask the store where it holds up nobody: a memory store in place, any other on a thread."""
         if type(get_job_store()) is InMemoryJobStore:
             return call()
-        outcome = await in_thread(call, self._threads())
+        outcome = await in_thread(call, self._pool)
         if outcome.error is not None:
             raise outcome.error
         return outcome.value
-
-    def _threads(self) -> ThreadPool:
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="pypepper-worker")
-        return self._pool
 
 
 def _tell_ended(job: Job, began: float) -> None:

@@ -14,7 +14,6 @@ import inspect
 import random
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor as ThreadPool
 from typing import Any, Protocol
 
 from pypepper.common.log import log
@@ -23,7 +22,7 @@ from pypepper.scheduler.executor import is_async
 from pypepper.scheduler.metrics import metrics
 from pypepper.scheduler.spans import workflow_span
 from pypepper.scheduler.task import Task
-from pypepper.scheduler.threads import Driver, Outcome, in_thread, outcome_of
+from pypepper.scheduler.threads import DaemonPool, Driver, Outcome, in_thread, outcome_of
 from pypepper.scheduler.timed import timed_calls
 
 MAX_ERROR_TEXT = 4000
@@ -60,10 +59,10 @@ class Workflow:
         with workflow_span(), Driver() as drive:
             return [_run_task(task, drive) for task in self.tasks]
 
-    async def run_async(self, pool: ThreadPool | None = None) -> list[Any]:
+    async def run_async(self, pool: DaemonPool | None = None) -> list[Any]:
         """Run every task from this loop and return their results.
 
-        Coroutine executors are awaited in place, others run on a thread of `pool` (None: the loop's own), so nothing
+        Coroutine executors are awaited in place, others run on a thread of `pool` (None: a common one), so nothing
         here blocks the loop. An executor's own CancelledError comes out as a RuntimeError with it as its cause.
         """
         with workflow_span():
@@ -96,7 +95,7 @@ def _run_task(task: Task, drive: Driver) -> Any:
     return _give_up(task, last, began)
 
 
-async def _run_task_async(task: Task, pool: ThreadPool | None) -> Any:
+async def _run_task_async(task: Task, pool: DaemonPool | None) -> Any:
     began, last = _begin(task), None
     for attempt in attempts(task):
         task.attempts += 1
@@ -138,7 +137,7 @@ async def _execute_async(task: Task) -> Any:
     return await (work if limit is None else timed_calls.wait(task.id, work, limit, join_s(task)))
 
 
-async def _outcome_async(task: Task, pool: ThreadPool | None) -> Outcome:
+async def _outcome_async(task: Task, pool: DaemonPool | None) -> Outcome:
     if not is_async(task.executor):
         return await in_thread(lambda: _execute_alone(task), pool)
     try:
