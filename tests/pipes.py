@@ -1,4 +1,4 @@
-"""What the pipeline's tests share: jobs in a line, stores that misbehave as told, and a process as new between tests."""
+"""What the pipeline's tests share: jobs in a line, stores that misbehave as told, and a process as new."""
 
 from __future__ import annotations
 

@@ -15,10 +15,12 @@ from pypepper.scheduler.tag import Tag
 from pypepper.scheduler.task import DEFAULT_RETRY_UNTIL_MAX, Task
 from pypepper.scheduler.workflow import Workflow
 
-MAX_RESULT: Final = 8_000
-"""Characters of one result's JSON; a longer one becomes the beginning of its text."""
-MAX_RESULTS: Final = 15_000
-"""Characters of all results of a job; what comes after the bound is kept as CUT. Four bytes each stay below 64 KiB."""
+MAX_RESULT: Final = 24_000
+"""Characters of one result's JSON; of a longer one only the first MAX_CUT characters of its text are kept."""
+MAX_CUT: Final = MAX_RESULT // 12 - 2
+"""JSON spends at most twelve characters on one of the text."""
+MAX_RESULTS: Final = 48_000
+"""Characters of all results of a job; what comes after the bound is kept as CUT."""
 CUT: Final = "…"
 
 _AS_THEY_ARE: Final = frozenset({type(None), bool, int})
@@ -109,10 +111,10 @@ def storable(value: Any) -> tuple[Any, int]:
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        text = json.dumps(repr(value)[:MAX_RESULT])
+        text = json.dumps(repr(value)[:MAX_CUT])
     if len(text) > MAX_RESULT:
         whole = value if isinstance(value, str) else text
-        return whole[: MAX_RESULT // 6] + CUT, MAX_RESULT
+        return whole[:MAX_CUT] + CUT, MAX_RESULT
     return json.loads(text), len(text)
 
 

@@ -222,7 +222,7 @@ def test_the_manager_is_one() -> None:
 def test_new_and_available_are_one_thing(monkeypatch: pytest.MonkeyPatch) -> None:
     """pipeline.md 5, manager row 1: maxsize matters at the creation only, a differing one is a debug line."""
     said: list[str] = []
-    monkeypatch.setattr(module.log, "debug", said.append)
+    monkeypatch.setattr("pypepper.scheduler.channel.log.debug", said.append)
     chan = manager.new("a", maxsize=2)
     assert manager.available("a") is manager.new("a", maxsize=2) is chan
     assert manager.new("a", 7) is chan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -46,8 +47,9 @@ def test_in_time_is_the_result_or_the_exception(calls: TimedCalls) -> None:
 
 def test_a_call_that_ends_as_its_limit_passes_counts(calls: TimedCalls, monkeypatch: pytest.MonkeyPatch) -> None:
     """pipeline.md 4.2 row 1: finished in the same instant is finished."""
-    wait = timed.wait_for_futures
-    monkeypatch.setattr(timed, "wait_for_futures", lambda futures, _limit: wait(futures, BOUND_S))
+    monkeypatch.setattr(
+        "pypepper.scheduler.timed.wait_for_futures", lambda futures, _limit: concurrent.futures.wait(futures, BOUND_S)
+    )
     assert calls.call("t", lambda: 7, 0.0, None) == 7
 
 
@@ -55,7 +57,12 @@ def test_queued_calls_are_withdrawn(calls: TimedCalls, gate: threading.Event) ->
     """pipeline.md 4.2 row 2: `timed out before start`, and it will never run."""
     calls._pool = DaemonPool(1)
     busy, ran = threading.Event(), threading.Event()
-    calls._pool.post(lambda: (busy.set(), meet(gate)))
+
+    def work() -> None:
+        busy.set()
+        meet(gate)
+
+    calls._pool.post(work)
     meet(busy)
     with pytest.raises(TimeoutError, match="timed out before start"):
         calls.call("t", ran.set, SHORT, None)
@@ -87,7 +94,7 @@ def test_a_late_exception_is_only_logged(
 ) -> None:
     """pipeline.md 4.2 row 4, and 16 row warn: over its limit, and how it ended."""
     said: list[str] = []
-    monkeypatch.setattr(timed.log, "warn", said.append)
+    monkeypatch.setattr("pypepper.scheduler.timed.log.warn", said.append)
 
     def late() -> None:
         meet(gate)
@@ -111,7 +118,7 @@ def test_an_orphan_bars_its_task_and_nobody_else(calls: TimedCalls, gate: thread
     assert calls.call("another", lambda: 1, BOUND_S, None) == 1
     orphan = calls._orphans["t"]
     gate.set()
-    assert isinstance(orphan, timed.Future)
+    assert isinstance(orphan, concurrent.futures.Future)
     orphan.result(BOUND_S)
     assert calls.call("t", lambda: 2, BOUND_S, None) == 2
     assert calls._orphans == {}
@@ -177,7 +184,12 @@ def test_idle_threads_are_used_again_and_then_leave(monkeypatch: pytest.MonkeyPa
     seen: list[threading.Thread] = []
     for _ in range(2):
         told = threading.Event()
-        pool.post(lambda told=told: (seen.append(threading.current_thread()), told.set()))  # type: ignore[misc]
+
+        def work(told: threading.Event = told) -> None:
+            seen.append(threading.current_thread())
+            told.set()
+
+        pool.post(work)
         meet(told)
     for thread in seen:
         thread.join(BOUND_S)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pypepper.scheduler import workflow as module
 from pypepper.scheduler.threads import Driver
 from pypepper.scheduler.workflow import MAX_ERROR_TEXT, Workflow, error_text, needs_a_loop
 from tests.pipes import Flaky, returning, task, workflow
@@ -17,7 +16,7 @@ from tests.pipes import Flaky, returning, task, workflow
 def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """What the workflow would have slept."""
     slept: list[float] = []
-    monkeypatch.setattr(module.time, "sleep", slept.append)
+    monkeypatch.setattr("pypepper.scheduler.workflow.time.sleep", slept.append)
     return slept
 
 
