@@ -7,6 +7,10 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.servers.fixtures import own_server, server_place
+
+__all__ = ["own_server", "server_place"]
+
 settings.register_profile(
     "house",
     derandomize=True,

@@ -1,0 +1,275 @@
+"""What differs between the backends, row by row of pipeline.md 13."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import mongoengine
+import pytest
+from pymongo.errors import DuplicateKeyError, InvalidOperation, ServerSelectionTimeoutError
+from sqlalchemy import inspect
+from sqlalchemy.exc import DataError, OperationalError
+
+from pypepper.scheduler.store import IJobStore, InMemoryJobStore, configure_job_store
+from pypepper.scheduler.store import mongodb as mongodb_module
+from pypepper.scheduler.store.mongodb import DEFAULT_ALIAS, MongoJobStore, SchedulerJobDoc
+from pypepper.scheduler.store.sql import TABLE_NAME, SqlJobStore, scheduler_jobs
+from tests.contract.pypepper.store_kit import ALL, SERVERS, SQL, OpenStore, my_place, record, settings_for
+from tests.servers.fixtures import GetPlace
+from tests.servers.kinds import free_port
+
+OLD_TABLE = """CREATE TABLE scheduler_jobs (
+    id VARCHAR(36) PRIMARY KEY, category VARCHAR(255), channel_id VARCHAR(255) NOT NULL, status VARCHAR(64) NOT NULL,
+    created VARCHAR(64) NOT NULL, updated VARCHAR(64) NOT NULL, workflow_count INT NOT NULL, version INT NOT NULL)"""
+OLD_INDEX = "CREATE INDEX idx_scheduler_jobs_channel_id ON scheduler_jobs (channel_id)"
+OLD_ROW = "INSERT INTO scheduler_jobs VALUES ('old', NULL, 'c', 'Scheduled', 'b', 'b', 0, 0)"
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_class(kind: str, open_store: OpenStore) -> None:
+    """pipeline.md 13 row Class."""
+    classes = {"memory": InMemoryJobStore, "mongodb": MongoJobStore}
+    assert type(open_store(kind)) is classes.get(kind, SqlJobStore)
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_uri(kind: str, server_place: GetPlace, reset_store: None) -> None:
+    """pipeline.md 13 row uri: an address whose password needs quoting opens the store; seed 001's program."""
+    place = my_place(server_place(kind))
+    store = configure_job_store(kind, uri=place.uri)
+    store.clear()
+    assert store.put(record())
+    assert configure_job_store(kind, uri=place.uri, host="nobody.invalid", password="").get("a") == record()
+    store.close()
+
+
+@pytest.mark.parametrize("name", ["username", "user"])
+@pytest.mark.parametrize("kind", SERVERS)
+def test_discrete_settings(kind: str, name: str, server_place: GetPlace, reset_store: None) -> None:
+    """pipeline.md 13 row Discrete settings: space, @, /, %, + in a password need no quoting; `user` is `username`."""
+    settings = my_place(server_place(kind)).discrete()
+    settings[name] = settings.pop("username")
+    store = configure_job_store(kind, **settings)
+    store.clear()
+    assert store.put(record())
+    store.close()
+
+
+@pytest.mark.parametrize("kind", ["postgres", "mysql"])
+def test_first_contact_of_sql_is_when_configured(kind: str) -> None:
+    """pipeline.md 13 row First contact: a server that is not there is heard of at once."""
+    with pytest.raises(OperationalError):
+        SqlJobStore(kind, host="127.0.0.1", port=free_port(), user="u", password="p", db="d")
+
+
+def test_first_contact_of_mongodb_is_the_first_operation() -> None:
+    """pipeline.md 13 row First contact: nothing is asked of MongoDB before it is needed."""
+    store = MongoJobStore(uri=f"mongodb://127.0.0.1:{free_port()}/d?serverSelectionTimeoutMS=50", alias="nobody-there")
+    with pytest.raises(ServerSelectionTimeoutError):
+        store.get("a")
+    store.close()
+
+
+def test_a_sqlite_uri_works_under_another_name(tmp_path: Path) -> None:
+    """pipeline.md 13: `uri` is not checked against the backend name."""
+    store = SqlJobStore("postgres", uri=f"sqlite:///{tmp_path / 'jobs.db'}")
+    assert store.put(record())
+    store.close()
+    assert SqlJobStore("sqlite", db=str(tmp_path / "jobs.db")).get("a") == record()
+
+
+def test_sqlite_in_memory_is_one_place_for_all_threads() -> None:
+    """A store in `sqlite://` is shared by the threads of the process, and by nobody else."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    store = SqlJobStore("sqlite", uri="sqlite://")
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lambda number: store.put(record(str(number))), range(50))) == [True] * 50
+    assert len(store.list()) == 50
+    store.engine.dispose()
+
+
+def test_sqlite_makes_its_folder_and_has_a_name_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a server and without settings, jobs are kept in one file of the present folder, on disk."""
+    monkeypatch.chdir(tmp_path)
+    store = SqlJobStore("sqlite")
+    store.put(record())
+    store.close()
+    assert (tmp_path / "scheduler_jobs.db").exists()
+    deep = SqlJobStore("sqlite", db="not/yet/there.db")
+    assert deep.put(record())
+    deep.close()
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_columns(kind: str, open_store: OpenStore) -> None:
+    """pipeline.md 13: the table's name, its columns, its key and what may be null; `results` and `error` are ours."""
+    inspector = inspect(_engine(open_store(kind)))
+    nullable = {column["name"]: column["nullable"] for column in inspector.get_columns(TABLE_NAME)}
+    assert nullable == dict.fromkeys(
+        ["id", "channel_id", "status", "created", "updated", "workflow_count", "version"], False
+    ) | dict.fromkeys(["category", "payload", "results", "error"], True)
+    assert inspector.get_pk_constraint(TABLE_NAME)["constrained_columns"] == ["id"]
+    assert inspector.get_indexes(TABLE_NAME) == []
+    assert scheduler_jobs.name == TABLE_NAME == "scheduler_jobs"
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_an_older_table_gets_its_columns(kind: str, open_store: OpenStore) -> None:
+    """pipeline.md 13: a table without `payload` gets it; its rows and an index made by hand stay; version 0 reads 1."""
+    engine = _engine(open_store(kind))
+    with engine.connect() as connection:
+        for statement in ("DROP TABLE scheduler_jobs", OLD_TABLE, OLD_INDEX, OLD_ROW):
+            connection.exec_driver_sql(statement)
+    store = open_store(kind)
+    assert store.get("old") == record("old", created="b", updated="b", category=None, channel_id="c", workflow_count=0)
+    assert store.put(record("new", payload={"k": 1}, results=[2], error="e"))
+    assert store.get("new") == record("new", payload={"k": 1}, results=[2], error="e")
+    assert [index["name"] for index in inspect(engine).get_indexes(TABLE_NAME)] == ["idx_scheduler_jobs_channel_id"]
+    with engine.connect() as connection:
+        connection.exec_driver_sql("DROP TABLE scheduler_jobs")
+
+
+@pytest.mark.parametrize("kind", ["sqlite", *SERVERS])
+def test_a_stored_version_of_0_reads_back_as_1(kind: str, open_store: OpenStore) -> None:
+    """pipeline.md 13: rows of the first releases."""
+    store = open_store(kind)
+    store.put(record(version=0))
+    assert store.get("a") == record(version=1)
+    assert store.list() == [record(version=1)]
+
+
+def test_memory_keeps_the_given_object() -> None:
+    """pipeline.md 13: the payload dict is shared, the version is as given, and the order is that of first inserts."""
+    store, payload = InMemoryJobStore(), {"workflows": [1]}
+    given = record("z", version=0, payload=payload)
+    store.put(given)
+    store.put(record("b"))
+    store.put(replace(given, status="InProgress"))
+    found = store.get("z")
+    assert found is not None
+    assert found.payload is payload
+    assert [one.id for one in store.list()] == ["z", "b"]
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_an_empty_payload(kind: str, open_store: OpenStore) -> None:
+    """pipeline.md 13: an empty payload reads back as None from MongoDB and as itself from the others."""
+    store = open_store(kind)
+    store.put(record(payload={}))
+    found = store.get("a")
+    assert found is not None
+    assert found.payload == (None if kind == "mongodb" else {})
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_what_must_not_be_null_looks_like_a_skip(
+    kind: str, open_store: OpenStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    """pipeline.md 13: a not-null violation is False and changes nothing; here an error line says so."""
+    store = open_store(kind)
+    broken = record(channel_id=None)
+    with caplog.at_level(logging.ERROR):
+        assert store.put(broken) is False
+        assert store.get("a") is None
+        store.put(record())
+        assert store.put(broken) is False
+    assert store.get("a") == record()
+    assert len(caplog.records) == 2
+    assert all("breaks a rule" in line.message for line in caplog.records)
+
+
+@pytest.mark.parametrize("kind", ["postgres", "mysql"])
+def test_too_long_values_raise(kind: str, open_store: OpenStore) -> None:
+    """pipeline.md 13: a text longer than its column is refused, never cut."""
+    store = open_store(kind)
+    for too_long in (record("x" * 37), record(category="x" * 256), record(status="x" * 65)):
+        with pytest.raises(DataError):
+            store.put(too_long)
+    assert store.list() == []
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_what_json_cannot_say_raises(kind: str, open_store: OpenStore) -> None:
+    """A result that is no JSON is trouble of the caller, said before anything is written."""
+    store = open_store(kind)
+    with pytest.raises(TypeError):
+        store.put(record(results=[object()]))
+    assert store.list() == []
+
+
+def test_a_second_store_of_an_alias_disconnects_the_first(server_place: GetPlace, tmp_path: Path) -> None:
+    """pipeline.md 13: one alias, one connection; another alias disturbs nobody; `uuid_representation` is accepted."""
+    settings = settings_for("mongodb", server_place, tmp_path)
+    first = MongoJobStore(**settings)
+    first.clear()
+    assert first.put(record())
+    second = MongoJobStore(**settings)
+    assert second.get("a") == record()
+    assert first.alias == DEFAULT_ALIAS == "pypepper_scheduler_jobs"
+    with pytest.raises(InvalidOperation):
+        first.get("a")
+    other = MongoJobStore(**settings, alias="another", uuid_representation="pythonLegacy")
+    assert second.get("a") == other.get("a") == record()
+    second.close()
+    assert other.get("a") == record()
+    other.close()
+
+
+def test_an_error_of_disconnecting_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pipeline.md 13: only "no such connection" is passed over."""
+
+    def no_such(_alias: str) -> None:
+        raise mongoengine.ConnectionFailure("no such connection")
+
+    def trouble(_alias: str) -> None:
+        raise OSError("the network is on fire")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(mongodb_module, "disconnect", no_such)
+        MongoJobStore(uri="mongodb://127.0.0.1:1/d", alias="nobody")
+        patched.setattr(mongodb_module, "disconnect", trouble)
+        with pytest.raises(OSError, match="on fire"):
+            MongoJobStore(uri="mongodb://127.0.0.1:1/d", alias="nobody")
+    mongoengine.disconnect("nobody")
+
+
+class _Vanishing:
+    """A collection whose insert always finds the id taken by somebody who then goes."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def insert_one(self, _document: Any) -> None:
+        raise DuplicateKeyError("taken a moment ago")
+
+
+def test_a_row_that_goes_in_the_middle_of_a_put(open_store: OpenStore) -> None:
+    """pipeline.md 13 and 18: row gone after the duplicate key, RuntimeError; still there and unfit, False."""
+    store = cast("MongoJobStore", open_store("mongodb"))
+    store.put(record("b", "Completed"))
+    real = store._collection
+    store._collection = cast("Any", _Vanishing(real))
+    with pytest.raises(RuntimeError, match="missing after DuplicateKeyError"):
+        store.put(record("a"))
+    assert store.put(record("b")) is False
+    store._collection = real
+
+
+def test_the_document_reads_what_the_store_wrote(open_store: OpenStore) -> None:
+    """SchedulerJobDoc is for programs that query the collection `scheduler_jobs` with mongoengine."""
+    store = open_store("mongodb")
+    store.put(record(payload={"workflows": [1]}))
+    found = SchedulerJobDoc.objects(channel_id="demo-channel").first()
+    assert (found.id, found.status, found.payload) == ("a", "Scheduled", {"workflows": [1]})
+    assert SchedulerJobDoc._get_collection_name() == "scheduler_jobs"
+
+
+def _engine(store: IJobStore) -> Any:
+    return cast("SqlJobStore", store).engine
