@@ -18,6 +18,7 @@ ALL = [
     "store_writes",
     "api_pages",
     "command_line",
+    "pepper",
 ]
 
 

@@ -16,26 +16,19 @@ from pypepper.scheduler import job, task, worker
 ROOT = Path(__file__).resolve().parents[2]
 
 REEXPORTED = [
-    "Channel",
-    "ChannelEnqueueError",
-    "ChannelFullError",
-    "ChannelStoppedError",
-    "CallableExecutor",
-    "executor_registry",
-    "IJobStore",
-    "Job",
-    "JobRecord",
-    "JobRedeliveryError",
-    "JobRequeuedError",
-    "Status",
-    "Task",
-    "Worker",
-    "Workflow",
-    "configure_job_store",
-    "events",
-    "get_job_store",
-    "manager",
-    "reset_job_store",
+    *("CallableExecutor", "Channel", "ChannelEnqueueError", "ChannelFullError", "ChannelStoppedError"),
+    *(
+        "IJobStore",
+        "Job",
+        "JobRecord",
+        "JobRedeliveryError",
+        "JobRequeuedError",
+        "Status",
+        "Task",
+        "Worker",
+        "Workflow",
+    ),
+    *("configure_job_store", "events", "executor_registry", "get_job_store", "manager", "reset_job_store"),
     "setup_from_config",
 ]
 ELSEWHERE = ["set_job_store", "Tag", "Executor", "IExecutor", "Processor", "dispatcher", "CANCEL_EVENT_KEY"]
@@ -93,24 +86,9 @@ def test_signatures_take_what_programs_give() -> None:
     """pipeline.md 2, 7 and 9: in this order, by position or by name."""
     given = list(inspect.signature(task.Task.__init__).parameters)[1:19]
     assert given == [
-        "channel_id",
-        "dag_id",
-        "fingerprint",
-        "name",
-        "category",
-        "description",
-        "tags",
-        "executor",
-        "round_timeout",
-        "round_times",
-        "version",
-        "retry_count",
-        "retry_delay",
-        "retry_until_completed",
-        "retry_until_max",
-        "optional",
-        "executor_id",
-        "round_timeout_join",
+        *("channel_id", "dag_id", "fingerprint", "name", "category", "description", "tags", "executor"),
+        *("round_timeout", "round_times", "version", "retry_count", "retry_delay", "retry_until_completed"),
+        *("retry_until_max", "optional", "executor_id", "round_timeout_join"),
     ]
     assert list(inspect.signature(job.Job.__init__).parameters)[1:3] == ["category", "channel_id"]
     assert list(inspect.signature(worker.Worker.__init__).parameters)[1:2] == ["channel"]

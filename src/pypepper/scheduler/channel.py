@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from pypepper.common.log import log
 from pypepper.scheduler.base import OneOfAKind
+from pypepper.scheduler.threads import running_loop
 
 SendResult = Literal["ok", "full", "stopped"]
 SEND_OK: Final = "ok"
@@ -150,7 +151,7 @@ class Channel:
 
 
 def _wake(loop: asyncio.AbstractEventLoop, waiter: Waiter) -> None:
-    if loop is _running_loop():
+    if loop is running_loop():
         _set(waiter)
         return
     try:
@@ -162,13 +163,6 @@ def _wake(loop: asyncio.AbstractEventLoop, waiter: Waiter) -> None:
 def _set(waiter: Waiter) -> None:
     if not waiter.done():
         waiter.set_result(None)
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 def new(maxsize: int = 0) -> Channel:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pypepper.common.log import log
@@ -23,6 +23,7 @@ from pypepper.scheduler.events import INIT, SCHEDULE
 from pypepper.scheduler.metrics import metrics
 from pypepper.scheduler.refusals import ChannelEnqueueError, ChannelStoppedError, check_sent
 from pypepper.scheduler.status import Status
+from pypepper.scheduler.threads import running_loop
 
 if TYPE_CHECKING:
     from pypepper.scheduler.job import Job
@@ -36,48 +37,33 @@ class Processor:
 
     def run(self, job: Job, chan: Channel, *, on_enqueued: Callable[[], Any] | None = None) -> None:
         """Put a job on a channel from plain code; see `async_run`. RuntimeError inside a running loop."""
-        if _inside_a_loop():
+        if running_loop() is not None:
             raise RuntimeError(
                 "an event loop is running here, and this call would block it: apply INIT and SCHEDULE to the job, "
                 "await Channel.send(job) before job.save(), and look at the verdict"
             )
-        work = self.async_run(job, chan, on_enqueued=on_enqueued)
-        if type(chan).send is _SEND and type(self).async_run is _ASYNC_RUN and "send" not in vars(chan):
-            _step(work)
+        if type(chan).send is _SEND and "send" not in vars(chan) and type(self).async_run is _ASYNC_RUN:
+            _landed(job, chan, chan.send_now(job, job.priority), on_enqueued)  # ours never waits: no loop is needed
         else:
-            asyncio.run(work)
+            asyncio.run(self.async_run(job, chan, on_enqueued=on_enqueued))
 
     @staticmethod
     async def async_run(job: Job, chan: Channel, *, on_enqueued: Callable[[], Any] | None = None) -> None:
         """Send a job and raise the typed error of a refusal; `on_enqueued` is called right after a landed send."""
         priority = getattr(job, "priority", 0)
         verdict = await (chan.send(job, priority) if priority else chan.send(job))
-        check_sent(verdict, job.channel_id)
-        if on_enqueued is not None:
-            on_enqueued()
-        if log.logger.isEnabledFor(logging.DEBUG):
-            log.debug(f"job {job.id} enqueued on {job.channel_id} ({chan.length()} queued)")
+        _landed(job, chan, verdict, on_enqueued)
 
 
 _ASYNC_RUN: Final = Processor.async_run
 
 
-def _step(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine that waits for nothing: our own send never does, so no loop has to be built for it."""
-    try:
-        work.send(None)
-    except StopIteration:
-        return
-    work.close()
-    raise AssertionError("Channel.send never waits")
-
-
-def _inside_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+def _landed(job: Job, chan: Channel, verdict: object, on_enqueued: Callable[[], Any] | None) -> None:
+    check_sent(verdict, job.channel_id)
+    if on_enqueued is not None:
+        on_enqueued()
+    if log.logger.isEnabledFor(logging.DEBUG):
+        log.debug(f"job {job.id} enqueued on {job.channel_id} ({chan.length()} queued)")
 
 
 class Dispatcher(OneOfAKind):

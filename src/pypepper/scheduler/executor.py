@@ -53,8 +53,8 @@ def is_async(executor: Any) -> bool:
     """Tell, without calling it, whether an executor's `execute` gives a coroutine."""
     func = executor.func if type(executor) is CallableExecutor else getattr(executor, "execute", None)
     code = getattr(func, "__code__", None)
-    if code is not None and code.co_flags & inspect.CO_COROUTINE:
-        return True
+    if code is not None and not getattr(func, "__dict__", True):
+        return bool(code.co_flags & inspect.CO_COROUTINE)  # a plain function without marks: no need to look further
     return inspect.iscoroutinefunction(func) or (
         not inspect.isroutine(func) and inspect.iscoroutinefunction(getattr(func, "__call__", None))  # noqa: B004
     )

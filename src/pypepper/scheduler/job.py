@@ -152,7 +152,7 @@ class Job(IBase):
 
     def share_cancel_event(self) -> None:
         """Put the job's cancel event, the same object, into its own context and that of every task."""
-        event = self.context.context.setdefault(CANCEL_EVENT_KEY, threading.Event())
+        event = self.context.context[CANCEL_EVENT_KEY]
         for workflow in self.workflows:
             for task in getattr(workflow, "tasks", ()):
                 task.context.context[CANCEL_EVENT_KEY] = event
@@ -221,17 +221,17 @@ class Job(IBase):
     def _snapshot(self, updated: str) -> JobRecord:
         kept = kept_of(self.workflows)
         return JobRecord(
-            id=self.id,
-            category=self.category,
-            channel_id=self.channel_id,
-            status=self._state(),
-            created=self.created,
-            updated=updated,
-            workflow_count=len(self.workflows),
-            version=self.version,
-            payload=kept.payload,
-            results=kept.results,
-            error=self.error or kept.error,
+            self.id,
+            self.category,
+            self.channel_id,
+            self._state(),
+            self.created,
+            updated,
+            len(self.workflows),
+            self.version,
+            kept.payload,
+            kept.results,
+            self.error or kept.error,
         )
 
     @staticmethod

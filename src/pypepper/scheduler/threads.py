@@ -12,11 +12,14 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
+from asyncio import _get_running_loop as running_loop
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
+
+__all__ = ["DaemonPool", "Driver", "Outcome", "in_thread", "outcome_of", "running_loop"]
 
 MAX_THREADS: Final = 32
 IDLE_S: Final = 10.0
@@ -132,7 +135,7 @@ class Driver:
     def __call__(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Return what the coroutine returns; inside a running loop it is driven on a helper thread, and waited for."""
         self._runner = self._runner or asyncio.Runner()
-        if not _inside_a_loop():
+        if running_loop() is None:
             return self._runner.run(work)
         self._helper = self._helper or ThreadPoolExecutor(1, "pypepper-driver")
         return self._helper.submit(self._runner.run, work).result()
@@ -147,11 +150,3 @@ class Driver:
             return
         self._helper.submit(self._runner.close).result()
         self._helper.shutdown()
-
-
-def _inside_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from pypepper.common.log import log
@@ -44,7 +45,7 @@ class Worker:
         began = time.monotonic()
         if job.is_cancelled():
             log.info(f"job {job.id} was cancelled before it was started")
-            await self._apart(lambda: keep_cancelled(job))
+            await self._ask(keep_cancelled, job)
         elif await self._begin(job) is Start.RUN:
             try:
                 await self._work(job)
@@ -81,13 +82,13 @@ class Worker:
 
     async def _begin(self, job: Job) -> Start:
         try:
-            start = await self._apart(lambda: begin(job))
+            start: Start = begin(job) if _in_place() else await self._ask(begin, job)
         except MustRequeue as missed:
             error = missed.error
         else:
             if metrics.hooks and start is Start.RUN:
                 metrics.tell("job.started", channel=job.channel_id, category=job.category)
-            return start  # type: ignore[no-any-return]  # _apart returns what its call returns
+            return start
         await self._requeue(job, error)
         raise JobRequeuedError(f"job {job.id} was re-enqueued: its start could not be saved: {error}") from error
 
@@ -99,7 +100,7 @@ class Worker:
         if verdict == SEND_OK:
             log.error(f"job {job.id} was re-enqueued: its start could not be saved: {error!r}")
             return
-        await self._apart(lambda: refuse(job, error))
+        await self._ask(refuse, job, error)
         text = f"channel {verdict}: job {job.id} could not be put back after its start was not saved: {error}"
         raise JobRedeliveryError(text, reason=verdict, job=job) from error
 
@@ -108,13 +109,16 @@ class Worker:
         for workflow in job.workflows:
             if job.is_cancelled():
                 log.info(f"job {job.id} was cancelled between two workflows")
-                await self._apart(lambda: keep_cancelled(job))
+                await self._ask(keep_cancelled, job)
                 return
             error = (await self._run(workflow)).error
             if error is not None:
-                await self._apart(lambda error=error: fail(job, error))  # type: ignore[misc]
+                await self._ask(fail, job, error)
                 return
-        await self._apart(lambda: complete(job))
+        if _in_place():
+            complete(job)
+        else:
+            await self._ask(complete, job)
 
     async def _run(self, workflow: Any) -> Outcome:
         if not needs_a_loop(workflow):
@@ -126,14 +130,19 @@ class Worker:
         except BaseException as error:  # noqa: BLE001 — a SystemExit of an executor fails its job too (H11)
             return Outcome(None, error)
 
-    async def _apart(self, call: Callable[[], Any]) -> Any:
+    async def _ask(self, call: Callable[..., Any], *given: Any) -> Any:
         """Ask the store where it holds up nobody: a memory store in place, any other on a thread."""
-        if type(get_job_store()) is InMemoryJobStore:
-            return call()
-        outcome = await in_thread(call, self._pool)
+        if _in_place():
+            return call(*given)
+        outcome = await in_thread(partial(call, *given), self._pool)
         if outcome.error is not None:
             raise outcome.error
         return outcome.value
+
+
+def _in_place() -> bool:
+    """Tell whether asking the store takes a moment only, so that no thread is needed for it."""
+    return type(get_job_store()) is InMemoryJobStore
 
 
 def _tell_ended(job: Job, began: float) -> None:

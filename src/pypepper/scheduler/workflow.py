@@ -73,7 +73,10 @@ def needs_a_loop(workflow: Any) -> bool:
     """Tell whether a worker should await `run_async`: some executor is a coroutine function, and `run` is ours."""
     if not isinstance(workflow, Workflow) or type(workflow).run is not _RUN:
         return False
-    return any(is_async(task.executor) for task in workflow.tasks)
+    for task in workflow.tasks:  # noqa: SIM110 — once a job, and a generator costs as much as the look itself
+        if is_async(task.executor):
+            return True
+    return False
 
 
 _RUN = Workflow.run
@@ -115,7 +118,8 @@ def _execute(task: Task, drive: Driver) -> Any:
     if task.executor is None:
         return None
     if is_async(task.executor):
-        return drive(_execute_async(task))
+        work, limit = task.executor.execute(task, task.context), limit_s(task)
+        return drive(work if limit is None else timed_calls.wait(task.id, work, limit, join_s(task)))
     call = _call(task, drive)
     limit = limit_s(task)
     return call() if limit is None else timed_calls.call(task.id, call, limit, join_s(task))
@@ -131,17 +135,12 @@ def _call(task: Task, drive: Callable[[Any], Any]) -> Callable[[], Any]:
     return call
 
 
-async def _execute_async(task: Task) -> Any:
-    work = task.executor.execute(task, task.context)
-    limit = limit_s(task)
-    return await (work if limit is None else timed_calls.wait(task.id, work, limit, join_s(task)))
-
-
 async def _outcome_async(task: Task, pool: DaemonPool | None) -> Outcome:
     if not is_async(task.executor):
         return await in_thread(lambda: _execute_alone(task), pool)
     try:
-        return Outcome(await _execute_async(task))
+        work, limit = task.executor.execute(task, task.context), limit_s(task)
+        return Outcome(await (work if limit is None else timed_calls.wait(task.id, work, limit, join_s(task))))
     except asyncio.CancelledError as error:
         if _is_being_cancelled():
             raise

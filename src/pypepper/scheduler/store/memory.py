@@ -56,5 +56,6 @@ class InMemoryJobStore(IJobStore):
 def _updated(existing: JobRecord, record: JobRecord) -> JobRecord:
     """Return what `dataclasses.replace` would, a quarter of a job's way through the pipeline sooner."""
     updated = object.__new__(type(record))
-    vars(updated).update(vars(record), created=existing.created, version=existing.version + 1)
+    fields = vars(record) | {"created": existing.created, "version": existing.version + 1}
+    object.__setattr__(updated, "__dict__", fields)
     return updated

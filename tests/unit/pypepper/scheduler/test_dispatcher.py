@@ -10,7 +10,6 @@ import pytest
 
 from pypepper.common.config import config
 from pypepper.exceptions import InternalException
-from pypepper.scheduler import dispatcher as module
 from pypepper.scheduler import events
 from pypepper.scheduler.channel import Channel, manager
 from pypepper.scheduler.dispatcher import Dispatcher, Processor
@@ -175,16 +174,6 @@ def test_a_channel_of_the_programs_own_may_wait() -> None:
     manager.put("c", Slow())
     job().scheduled()
     assert queued() == 1
-
-
-def test_our_own_send_never_waits() -> None:
-    """What is stepped without a loop must not wait; one that does is our bug, and is said loudly."""
-
-    async def waits() -> None:
-        await asyncio.sleep(0)
-
-    with pytest.raises(AssertionError, match="never waits"):
-        module._step(waits())
 
 
 @pytest.mark.parametrize(
