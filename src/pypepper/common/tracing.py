@@ -7,6 +7,7 @@ itself is not disturbed; until a setup is asked for, `get_tracer` gives the glob
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -91,7 +92,7 @@ def _exporters(section: Any) -> list[Any]:
     if getattr(section, "console", False):
         from opentelemetry.sdk.trace.export import ConsoleSpanExporter
 
-        exporters.append(ConsoleSpanExporter())
+        exporters.append(ConsoleSpanExporter(out=sys.stdout))
     otlp = getattr(section, "otlp", None)
     if getattr(otlp, "enabled", False):
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
