@@ -43,7 +43,9 @@ class Processor:
                 "await Channel.send(job) before job.save(), and look at the verdict"
             )
         if type(chan).send is _SEND and "send" not in vars(chan) and type(self).async_run is _ASYNC_RUN:
-            _landed(job, chan, chan.send_now(job, job.priority), on_enqueued)  # ours never waits: no loop is needed
+            _landed(
+                job, chan, chan.send_now(job, getattr(job, "priority", 0)), on_enqueued
+            )  # ours never waits: no loop is needed
         else:
             asyncio.run(self.async_run(job, chan, on_enqueued=on_enqueued))
 

@@ -152,7 +152,9 @@ class Job(IBase):
 
     def share_cancel_event(self) -> None:
         """Put the job's cancel event, the same object, into its own context and that of every task."""
-        event = self.context.context[CANCEL_EVENT_KEY]
+        event = self.context.context.get(CANCEL_EVENT_KEY)
+        if event is None:  # the program has given the job another context
+            event = self.context.context[CANCEL_EVENT_KEY] = threading.Event()
         for workflow in self.workflows:
             for task in getattr(workflow, "tasks", ()):
                 task.context.context[CANCEL_EVENT_KEY] = event

@@ -8,6 +8,7 @@ for the smallest column among the stores holds 64 KiB.
 from __future__ import annotations
 
 import json
+import reprlib
 from typing import Any, Final, NamedTuple
 
 from pypepper.scheduler.executor import executor_registry
@@ -105,17 +106,40 @@ def _results(workflows: list[Any]) -> list[Any]:
 
 
 def storable(value: Any) -> tuple[Any, int]:
-    """Return a value as JSON can say it, a copy, and the characters that takes."""
+    """Return a value as JSON can say it, a copy, and the characters that takes. However large it is, little is read."""
     if type(value) in _AS_THEY_ARE and -_SMALL < (value or 0) < _SMALL:
         return value, 16
     try:
-        text = json.dumps(value, allow_nan=False)
+        text = _json(value)
     except (TypeError, ValueError, RecursionError):
-        text = json.dumps(repr(value)[:MAX_CUT])
+        text = json.dumps(_SHORT.repr(value)[:MAX_CUT])
     if len(text) > MAX_RESULT:
-        whole = value if isinstance(value, str) else text
-        return whole[:MAX_CUT] + CUT, MAX_RESULT
+        return (value if isinstance(value, str) else text)[:MAX_CUT] + CUT, MAX_RESULT
     return json.loads(text), len(text)
+
+
+def _json(value: Any) -> str:
+    """Return a value's JSON, or of a longer one a beginning that is over the bound."""
+    pieces: list[str] = []
+    size = 0
+    for piece in _ENCODER.iterencode(value):
+        pieces.append(piece)
+        size += len(piece)
+        if size > MAX_RESULT:
+            break
+    return "".join(pieces)
+
+
+def _short() -> reprlib.Repr:
+    """Return a `repr` that reads a little of anything, and survives an object whose own `__repr__` raises."""
+    short = reprlib.Repr()
+    short.maxstring = short.maxother = short.maxlong = MAX_CUT
+    short.maxlist = short.maxtuple = short.maxdict = short.maxset = short.maxfrozenset = short.maxdeque = 50
+    return short
+
+
+_ENCODER: Final = json.JSONEncoder(allow_nan=False)
+_SHORT: Final = _short()
 
 
 # ---------------------------------------------------------------- and back

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pypepper.common.config import config
+from pypepper.common.context import Context
 from pypepper.exceptions import InternalException
 from pypepper.fsm.fsm import State
 from pypepper.scheduler import events
@@ -287,6 +288,15 @@ def test_the_event_is_one_object_for_job_and_tasks() -> None:
     made.share_cancel_event()
     made.share_cancel_event()
     assert [event_of(each) is event for each in [made, *tasks]] == [True] * 4
+
+
+def test_a_context_of_the_programs_own_gets_an_event() -> None:
+    """pipeline.md 11 row Where: `always`, also in a context that the program has put in place of the first."""
+    made = scheduled(returning())
+    made.context = Context()
+    made.cancel()
+    assert event_of(made).is_set()
+    assert event_of(made.workflows[0].tasks[0]) is event_of(made)
 
 
 def test_cancel_shares_the_event_first() -> None:

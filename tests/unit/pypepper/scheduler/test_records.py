@@ -210,6 +210,32 @@ class _Counting(Executor):
         self.ran.append(1)
 
 
+class _Broken:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_an_object_that_cannot_be_told_stops_no_save() -> None:
+    """A `__repr__` that raises is the object's own trouble."""
+    assert "_Broken instance" in storable(_Broken())[0]
+
+
+def test_little_is_read_of_a_large_result() -> None:
+    """Promise P6: a save stays short, whatever a task has returned."""
+    read = 0
+
+    class Counting(list[int]):
+        def __iter__(self) -> Any:
+            nonlocal read
+            for n in range(10**9):
+                read += 1
+                yield n
+
+    kept, _ = storable(Counting([1]))
+    assert kept.endswith(CUT)
+    assert read < 24_000
+
+
 class _Odd:
     def __repr__(self) -> str:
         return "<odd>"
@@ -270,7 +296,7 @@ def test_a_nested_loop_is_kept_as_text() -> None:
     """What refers to itself cannot be said in JSON, and does not stop a save."""
     value: list[Any] = []
     value.append(value)
-    assert storable(value)[0] == "[[...]]"
+    assert storable(value)[0] == "[[[[[[[...]]]]]]]"
 
 
 def test_a_workflow_of_the_programs_own_is_kept_without_its_insides() -> None:
