@@ -206,6 +206,58 @@ def test_the_example_of_a_cancel_inside() -> None:
     assert status_of(made) == ("Cancelled", "Cancelled")
 
 
+def test_an_executor_may_poll_or_wait_for_the_event() -> None:
+    """pipeline.md 11 row Polling: `is_set()` and `wait(t)` on the token found in its context."""
+    started, seen = threading.Event(), list[bool]()
+
+    def work(_task: Any, context: Any) -> None:
+        token = context.context.get(CANCEL_EVENT_KEY)
+        seen.append(token.is_set())
+        started.set()
+        seen.append(token.wait(BOUND_S))
+
+    made = scheduled(work)
+    worker = threading.Thread(target=once)
+    worker.start()
+    meet(started)
+    made.cancel()
+    worker.join(BOUND_S)
+    assert seen == [False, True]
+    assert status_of(made) == ("Cancelled", "Cancelled")
+
+
+def test_nothing_inside_a_workflow_is_interrupted() -> None:
+    """pipeline.md 11 row Cooperative (H12): the remaining tasks, attempts and rounds all still happen."""
+    made, flaky, ran = job(), Flaky(3), list[int]()
+    made.workflows = [
+        workflow(lambda *_: made.cancel(), task(flaky, retry_count=1, round_times=2), lambda *_: ran.append(1))
+    ]
+    made.scheduled()
+    once()
+    assert (flaky.calls, ran, made.status) == (4, [1], "Cancelled")
+
+
+def test_a_stop_is_no_cancel() -> None:
+    """pipeline.md 11 row "Not cancel": what is queued when the channel stops is run like any other job."""
+    made = scheduled(returning())
+    manager.available("c").request_stop()
+    once()
+    assert status_of(made) == ("Completed", "Completed")
+    assert not made.context.context[CANCEL_EVENT_KEY].is_set()
+
+
+def test_a_rebuilt_jobs_cancel_is_followed_elsewhere() -> None:
+    """pipeline.md 11 row "Who cancels": the worker follows a durable Cancelled, and does not set the event."""
+    ran: list[int] = []
+    made = scheduled(lambda *_: ran.append(1))
+    elsewhere = Job.from_record(row(made))
+    elsewhere.restore_lifecycle("Scheduled", "Scheduled")
+    elsewhere.cancel()
+    once()
+    assert (ran, status_of(made)) == ([], ("Cancelled", "Cancelled"))
+    assert not made.context.context[CANCEL_EVENT_KEY].is_set()
+
+
 def test_a_cancel_in_the_last_workflow() -> None:
     """pipeline.md 9.1 step 10: it is not completed."""
     made = job()
