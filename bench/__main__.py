@@ -16,6 +16,7 @@ ALL = [
     "list_pages",
     "next_firing",
     "store_writes",
+    "pepper_stores",
     "api_pages",
     "command_line",
     "pepper",

@@ -12,10 +12,12 @@ from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, CursorResult, delete, select
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.pool import StaticPool
 
 from pypepper.common.log import log
 from pypepper.scheduler.store.doubt import put_through_a_break
 from pypepper.scheduler.store.engines import make_engine
+from pypepper.scheduler.store.grouped import Answer, Grouped
 from pypepper.scheduler.store.interfaces import IJobStore, JobRecord
 from pypepper.scheduler.store.rows import to_record, to_row
 from pypepper.scheduler.store.statements import FOUND, INSERT, UPDATE, UPSERTS, update_values, upsert_values
@@ -44,11 +46,12 @@ class SqlJobStore(IJobStore):
         self.engine = make_engine(backend, **settings)
         prepare(self.engine)
         self._upsert = UPSERTS.get(self.engine.dialect.name)
+        self._one_put = Grouped(self._write).put if self.engine.dialect.name == "sqlite" else self._put
 
     def put(self, record: JobRecord) -> bool:
         """Insert or update; see IJobStore.put. A record that lacks what must not be null counts as skipped."""
         try:
-            return put_through_a_break(record, self._put, self.get, _broke)
+            return put_through_a_break(record, self._one_put, self.get, _broke)
         except IntegrityError as error:
             log.error(f"job {record.id} was not saved, its record breaks a rule of the table: {error.orig}")
             return False
@@ -83,6 +86,30 @@ class SqlJobStore(IJobStore):
             if self._upsert is not None:
                 return _changed(connection.execute(self._upsert, upsert_values(record)))
             return _update_or_insert(connection, record)
+
+    def _write(self, records: builtins.list[JobRecord]) -> builtins.list[Answer]:
+        """Put what waits, as one transaction where it is more than one record and the connection is ours alone."""
+        with self.engine.connect() as connection:
+            if len(records) == 1 or isinstance(self.engine.pool, StaticPool):
+                return [self._answer(connection, record) for record in records]
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            try:
+                answers = [self._answer(connection, record) for record in records]
+                connection.exec_driver_sql("COMMIT")
+            except BaseException:
+                connection.invalidate()  # it may stand in a transaction; SQLite undoes what a closed one left
+                raise
+            return answers
+
+    def _answer(self, connection: Connection, record: JobRecord) -> Answer:
+        """Put one record of several: what is wrong with it alone is its own answer, trouble with the file is not."""
+        assert self._upsert is not None
+        try:
+            return _changed(connection.execute(self._upsert, upsert_values(record)))
+        except OperationalError:
+            raise
+        except Exception as error:  # noqa: BLE001 — handed to the caller whose record it is
+            return error
 
     def _ask(self, question: Callable[[Connection], T]) -> T:
         try:
