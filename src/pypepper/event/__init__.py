@@ -1,0 +1,1 @@
+"""Named events, as state machines take them; see `pypepper.event.event`."""

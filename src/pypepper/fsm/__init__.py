@@ -1,0 +1,1 @@
+"""A small state machine driven by events; see `pypepper.fsm.fsm`."""
