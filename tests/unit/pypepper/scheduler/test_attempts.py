@@ -43,6 +43,7 @@ def test_the_worked_examples(limits: dict[str, Any], calls: int, pauses: list[in
 def test_bad_edits_are_clamped() -> None:
     """pipeline.md 2: at least one round and one attempt, and no limit that is not positive."""
     made = task()
+    assert (limit_s(made), join_s(made)) == (None, None)
     made.round_times, made.retry_count, made.round_timeout, made.round_timeout_join = -3, -7, -1, -1
     assert list(attempts(made)) == [Attempt(1, 1, 1, 1)]
     assert (limit_s(made), join_s(made)) == (None, None)
