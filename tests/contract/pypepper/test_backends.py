@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import logging
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
@@ -185,30 +186,40 @@ def test_columns(kind: str, open_store: OpenStore) -> None:
     assert scheduler_jobs.name == TABLE_NAME == "scheduler_jobs"
 
 
-@pytest.mark.parametrize("kind", SQL)
-def test_an_older_table_gets_its_columns(kind: str, open_store: OpenStore) -> None:
-    """pipeline.md 13: a table without `payload` gets it; its rows and an index made by hand stay; version 0 reads 1."""
+@pytest.fixture(params=SQL)
+def old(request: pytest.FixtureRequest, open_store: OpenStore) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Give a kind of store, and what puts the table of an older release in place of its own; leave none behind."""
+    kind: str = request.param
     engine = _engine(open_store(kind))
-    with engine.connect() as connection:
-        for statement in ("DROP TABLE scheduler_jobs", OLD_TABLE, OLD_INDEX, OLD_ROW):
-            connection.exec_driver_sql(statement)
+
+    def do(*statements: str) -> None:
+        with engine.connect() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+
+    yield kind, lambda: do("DROP TABLE scheduler_jobs", OLD_TABLE, OLD_INDEX, OLD_ROW)
+    do("DROP TABLE scheduler_jobs")
+
+
+def test_an_older_table_gets_its_columns(old: tuple[str, Callable[[], None]], open_store: OpenStore) -> None:
+    """pipeline.md 13: a table without `payload` gets it; its rows and an index made by hand stay; version 0 reads 1."""
+    kind, put_in_place = old
+    put_in_place()
     store = open_store(kind)
     assert store.get("old") == record("old", created="b", updated="b", category=None, channel_id="c", workflow_count=0)
     assert store.put(record("new", payload={"k": 1}, results=[2], error="e"))
     assert store.get("new") == record("new", payload={"k": 1}, results=[2], error="e")
-    assert [index["name"] for index in inspect(engine).get_indexes(TABLE_NAME)] == ["idx_scheduler_jobs_channel_id"]
-    with engine.connect() as connection:
-        connection.exec_driver_sql("DROP TABLE scheduler_jobs")
+    indexes = inspect(_engine(store)).get_indexes(TABLE_NAME)
+    assert [index["name"] for index in indexes] == ["idx_scheduler_jobs_channel_id"]
 
 
-@pytest.mark.parametrize("kind", SQL)
-def test_several_may_bring_an_older_table_up_to_date(kind: str, open_store: OpenStore) -> None:
+def test_several_may_bring_an_older_table_up_to_date(
+    old: tuple[str, Callable[[], None]], open_store: OpenStore
+) -> None:
     """Stores that come up at the same instant add each column once."""
-    engine = _engine(open_store(kind))
+    kind, put_in_place = old
     for _ in range(3):
-        with engine.connect() as connection:
-            for statement in ("DROP TABLE scheduler_jobs", OLD_TABLE, OLD_ROW):
-                connection.exec_driver_sql(statement)
+        put_in_place()
         with ThreadPoolExecutor(4) as threads:
             stores = list(threads.map(lambda _number: open_store(kind), range(4)))
         assert [store.list()[0].id for store in stores] == ["old"] * 4
