@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import logging
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,8 @@ import mongoengine
 import pytest
 from pymongo.errors import DuplicateKeyError, InvalidOperation, ServerSelectionTimeoutError
 from pysqlite3 import dbapi2
-from sqlalchemy import inspect
-from sqlalchemy.exc import DataError, OperationalError
+from sqlalchemy import inspect, text
+from sqlalchemy.exc import DataError, DBAPIError, OperationalError
 
 from pypepper.common.config import config
 from pypepper.scheduler.store import (
@@ -25,6 +26,7 @@ from pypepper.scheduler.store import (
     engines,
     guarded_job_store,
     setup_from_config,
+    tables,
 )
 from pypepper.scheduler.store import mongodb as mongodb_module
 from pypepper.scheduler.store.mongodb import DEFAULT_ALIAS, MongoJobStore, SchedulerJobDoc
@@ -95,9 +97,10 @@ def test_a_sqlite_uri_works_under_another_name(tmp_path: Path) -> None:
     assert SqlJobStore("sqlite", db=str(tmp_path / "jobs.db")).get("a") == record()
 
 
-def test_sqlite_in_memory_is_one_place_for_all_threads() -> None:
-    """A store in `sqlite://` is shared by the threads of the process, and by nobody else."""
-    store = SqlJobStore("sqlite", uri="sqlite://")
+@pytest.mark.parametrize("uri", ["sqlite://", "sqlite:///:memory:"])
+def test_sqlite_in_memory_is_one_place_for_all_threads(uri: str) -> None:
+    """A store in memory is shared by the threads of the process, and by nobody else."""
+    store = SqlJobStore("sqlite", uri=uri)
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(lambda number: store.put(record(str(number))), range(50))) == [True] * 50
     assert len(store.list()) == 50
@@ -175,25 +178,59 @@ def test_columns(kind: str, open_store: OpenStore) -> None:
     assert nullable == dict.fromkeys(
         ["id", "channel_id", "status", "created", "updated", "workflow_count", "version"], False
     ) | dict.fromkeys(["category", "payload", "results", "error"], True)
+    lengths = {column["name"]: getattr(column["type"], "length", None) for column in inspector.get_columns(TABLE_NAME)}
+    assert [lengths[name] for name in ("id", "category", "channel_id")] == [36, 255, 255]
+    assert [lengths[name] for name in ("status", "created", "updated")] == [64, 64, 64]
     assert inspector.get_pk_constraint(TABLE_NAME)["constrained_columns"] == ["id"]
     assert inspector.get_indexes(TABLE_NAME) == []
     assert scheduler_jobs.name == TABLE_NAME == "scheduler_jobs"
 
 
-@pytest.mark.parametrize("kind", SQL)
-def test_an_older_table_gets_its_columns(kind: str, open_store: OpenStore) -> None:
-    """pipeline.md 13: a table without `payload` gets it; its rows and an index made by hand stay; version 0 reads 1."""
+@pytest.fixture(params=SQL)
+def old(request: pytest.FixtureRequest, open_store: OpenStore) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Give a kind of store, and what puts the table of an older release in place of its own; leave none behind."""
+    kind: str = request.param
     engine = _engine(open_store(kind))
-    with engine.connect() as connection:
-        for statement in ("DROP TABLE scheduler_jobs", OLD_TABLE, OLD_INDEX, OLD_ROW):
-            connection.exec_driver_sql(statement)
+
+    def do(*statements: str) -> None:
+        with engine.connect() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+
+    yield kind, lambda: do("DROP TABLE scheduler_jobs", OLD_TABLE, OLD_INDEX, OLD_ROW)
+    do("DROP TABLE scheduler_jobs")
+
+
+def test_an_older_table_gets_its_columns(old: tuple[str, Callable[[], None]], open_store: OpenStore) -> None:
+    """pipeline.md 13: a table without `payload` gets it; its rows and an index made by hand stay; version 0 reads 1."""
+    kind, put_in_place = old
+    put_in_place()
     store = open_store(kind)
     assert store.get("old") == record("old", created="b", updated="b", category=None, channel_id="c", workflow_count=0)
     assert store.put(record("new", payload={"k": 1}, results=[2], error="e"))
     assert store.get("new") == record("new", payload={"k": 1}, results=[2], error="e")
-    assert [index["name"] for index in inspect(engine).get_indexes(TABLE_NAME)] == ["idx_scheduler_jobs_channel_id"]
-    with engine.connect() as connection:
-        connection.exec_driver_sql("DROP TABLE scheduler_jobs")
+    indexes = inspect(_engine(store)).get_indexes(TABLE_NAME)
+    assert [index["name"] for index in indexes] == ["idx_scheduler_jobs_channel_id"]
+
+
+def test_several_may_bring_an_older_table_up_to_date(
+    old: tuple[str, Callable[[], None]], open_store: OpenStore
+) -> None:
+    """Stores that come up at the same instant add each column once."""
+    kind, put_in_place = old
+    for _ in range(3):
+        put_in_place()
+        with ThreadPoolExecutor(4) as threads:
+            stores = list(threads.map(lambda _number: open_store(kind), range(4)))
+        assert [store.list()[0].id for store in stores] == ["old"] * 4
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_a_change_of_the_table_that_fails_is_raised(kind: str, open_store: OpenStore) -> None:
+    """Only "another process was quicker" is passed over."""
+    engine = _engine(open_store(kind))
+    with pytest.raises(DBAPIError):
+        tables._do(engine, text("ALTER TABLE no_such_table ADD COLUMN x INT"), lambda: False)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", *SERVERS])
@@ -262,6 +299,13 @@ def test_what_json_cannot_say_raises(kind: str, open_store: OpenStore) -> None:
     with pytest.raises(TypeError):
         store.put(record(results=[object()]))
     assert store.list() == []
+
+
+def test_settings_of_other_backends_are_passed_over() -> None:
+    """pipeline.md 14.1: a section may hold keys that MongoDB has no use for."""
+    store = MongoJobStore(host="h", username="u", password="p", db="d", sslmode="x", charset="y", alias="other-keys")
+    assert vars(store)["_uri"] == "mongodb://u:p@h:27017/d?authSource=admin"
+    store.close()
 
 
 def test_a_second_store_of_an_alias_disconnects_the_first(server_place: GetPlace, tmp_path: Path) -> None:

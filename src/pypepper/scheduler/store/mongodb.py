@@ -185,8 +185,7 @@ def _update(jobs: Collection[dict[str, Any]], record: JobRecord, document: dict[
 
 
 def _to_document(record: JobRecord) -> dict[str, Any]:
-    fields = {name: getattr(record, name) for name in _FIELDS}
-    return {"_id": record.id, **fields, "status": str(record.status)}
+    return {"_id": record.id} | {name: getattr(record, name) for name in _FIELDS}
 
 
 def _to_record(found: dict[str, Any]) -> JobRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from pypepper.scheduler.store.engines import make_engine
 
@@ -57,3 +58,32 @@ def test_the_uri_beats_the_settings() -> None:
 def test_a_password_is_not_printed() -> None:
     """An engine shown in an error or a log hides it."""
     assert "p w" not in repr(make_engine("postgres", **GIVEN))
+
+
+def asked(uri: str) -> dict[str, Any]:
+    """Return what a driver would be asked to connect with."""
+    engine = make_engine("any", uri)
+    said: dict[str, Any] = {}
+
+    def caught(_dialect: Any, _record: Any, _args: Any, parameters: dict[str, Any]) -> None:
+        said.update(parameters)
+        raise ConnectionRefusedError
+
+    event.listen(engine, "do_connect", caught)
+    with pytest.raises(ConnectionRefusedError):
+        engine.connect()
+    return said
+
+
+def test_every_wait_of_postgres_has_a_bound() -> None:
+    """Ten seconds to reach it, thirty for an answer; an address that says otherwise is obeyed."""
+    said = asked("postgresql://u:p@h/d")
+    assert (said["connect_timeout"], said["tcp_user_timeout"]) == (10, 30_000)
+    assert asked("postgresql://u:p@h/d?connect_timeout=3")["connect_timeout"] == "3"
+
+
+def test_every_wait_of_mysql_has_a_bound() -> None:
+    """The same."""
+    said = asked("mysql://u:p@h/d")
+    assert (said["connect_timeout"], said["read_timeout"], said["write_timeout"]) == (10, 30, 30)
+    assert asked("mysql://u:p@h/d?read_timeout=3")["read_timeout"] == 3
