@@ -159,7 +159,7 @@ class Controls(Actions):
     def _swap(self, config: Config, entries: list[Entry], now: datetime) -> None:
         desk = self.desk
         desk.config, desk.version = config, desk.version + 1
-        self.orders = Orders(config, desk.version, self.environ, self.boot_id)
+        self.orders = Orders(config, desk.version, self.environ, self.boot_id, desk.book.numbering)
         desk.admission.set_limits(config.settings.max_running, config.pools)
         desk.book.reindex_waits()
         desk.window_start(now)
