@@ -23,6 +23,7 @@ COMMAND_ONLY: Final = (
     *("inherit_env", "success_codes", "max_log", "leftovers", "user", "umask", "nice", "limits"),
 )
 NO_CALENDAR: Final = "none"
+_REFERRING: Final = ("depends_on", "calendar", "pools", "enabled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,13 @@ def build_job(name: str, keys: JobKeys, spot: Spot, source: SourceRef, ground: G
     if spot.complaints.errors > before:
         return None
     return Draft(job, spot, tuple(number for number, _ in numbered), "calendar" in merged)
+
+
+def sketch_job(name: str, keys: JobKeys, spot: Spot, source: SourceRef, ground: Ground) -> Draft:
+    """Return what a faulty job says of other jobs, calendars and pools: enough to check those names all the same."""
+    merged = _merge(keys.given(), ground.defaults, ())
+    named: dict[str, Any] = {key: value for key, value in merged.items() if key in _REFERRING}
+    return Draft(Job(name=name, source=source, **_fields(named, ground)), spot)
 
 
 def _fields(merged: Mapping[str, Any], ground: Ground) -> dict[str, Any]:

@@ -28,6 +28,19 @@ def read_shape(model: type[M], spot: Spot, reading: Reading) -> M | None:
         return None
 
 
+def salvaged(model: type[M], spot: Spot, reading: Reading) -> M | None:
+    """Return what can be read of a mapping whose faults have been said: its sound keys; None where that is nothing."""
+    if not isinstance(spot.tree, dict):
+        return None
+    faulty: set[object] = set()
+    for _ in range(2):
+        try:
+            return model.model_validate({k: v for k, v in spot.tree.items() if k not in faulty}, context=reading)
+        except ValidationError as invalid:
+            faulty.update(error["loc"][0] for error in invalid.errors(include_url=False) if error["loc"])
+    return None
+
+
 def _complain(model: type[BaseModel], spot: Spot, kind: str, loc: Loc, ctx: dict[str, Any], message: str) -> None:
     if kind == "extra_forbidden":
         word = str(loc[-1])
