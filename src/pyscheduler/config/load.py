@@ -28,6 +28,7 @@ from pyscheduler.config.schedule_checks import check_programs, check_schedules
 from pyscheduler.config.sections import Sections
 from pyscheduler.config.settings import settings_of
 from pyscheduler.config.source import Files
+from pyscheduler.config.users import check_users
 from pyscheduler.config.variables import Variables
 from pyscheduler.errors import ConfigError
 from pyscheduler.model.job import CalendarSpec, ConfigSource, Job
@@ -118,6 +119,7 @@ class _Loading:
         check_world(World(drafts, broken_jobs, known, broken, pools, broken_pools, self._complaints, sketches))
         check_schedules(drafts, calendars, settings.cron_star, self._today)
         check_programs(drafts, self._env.get("PATH", os.defpath))
+        check_users(drafts)
         parts = self._alerting(drafts, broken_jobs)
         pending = self._look_ahead(drafts, calendars, settings.cron_star)
         jobs = {name: draft.job for name, draft in drafts.items()}
