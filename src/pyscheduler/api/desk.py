@@ -64,17 +64,14 @@ class FrontDesk:
         """Return an instant in the scheduler's zone, with its offset, as people read it."""
         return say_in(self.engine.config.settings.timezone)(instant)
 
-    def with_reason(self, runs: Iterable[Run]) -> list[Run]:
-        """Return runs with the reasons that people are shown: what a queued one stands in line for too."""
-        engine = self.engine
-        say = say_in(engine.config.settings.timezone)
-        return [
-            replace(run, reason=shown_reason(engine.desk, run, say)) if run.state is RunState.QUEUED else run
-            for run in runs
-        ]
+    def with_reason(self, run: Run) -> Run:
+        """Return a run with the reason that people are shown: what a queued one stands in line for too."""
+        if run.state is not RunState.QUEUED:
+            return run
+        return replace(run, reason=shown_reason(self.engine.desk, run, self.local))
 
     async def with_latest(self, runs: Iterable[Run]) -> list[tuple[Run, Attempt | None]]:
         """Return runs with the latest attempt of each."""
         runs = list(runs)
         latest = await self.ask(lambda store: store.latest_attempts([run.run_id for run in runs if run.attempt]))
-        return [(run, latest.get(run.run_id)) for run in self.with_reason(runs)]
+        return [(run, latest.get(run.run_id)) for run in map(self.with_reason, runs)]

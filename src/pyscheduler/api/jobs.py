@@ -48,7 +48,7 @@ def router(desk: FrontDesk) -> APIRouter:
         actor = caller_of(request.scope).name
         run = await desk.engine.trigger(name, run_date=act.run_date, actor=actor, reason=act.reason)
         remark = desk.engine.remark_on(desk.job(name), run.run_date)
-        return Json({"run": run_view(desk.with_reason([run])[0]), "remark": remark})
+        return Json({"run": run_view(desk.with_reason(run)), "remark": remark})
 
     @routes.post("/{name}/backfill", response_model=shapes.Runs)
     async def backfill(request: Request, name: str, act: BackfillAct) -> Response:

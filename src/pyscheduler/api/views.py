@@ -286,6 +286,6 @@ def answer_view(answer: Answer, depth: int = 0) -> View:
         "culprit": answer.culprit.value,
         "text": answer.text,
         "release": answer.release,
-        "run": None if answer.run is None else run_view(answer.run, answer.attempt),
+        "run": None if answer.run is None else run_view(answer.run),
         "because": None if because is None else answer_view(because, depth + 1),
     }

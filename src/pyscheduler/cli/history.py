@@ -27,12 +27,16 @@ def typical_durations(config: Config) -> dict[str, float]:
 
 
 def not_begun(config: Config, entries: list[ForecastEntry], now: datetime) -> list[ForecastEntry]:
-    """Return the expected runs without those that the history says have begun. Raises StoreError."""
+    """Return the expected runs without those that the history says have begun; one that cannot be read says nothing."""
     from pyscheduler.engine.foresight import still_to_come
+    from pyscheduler.errors import StoreError
     from pyscheduler.store import Peek
 
-    store = Peek.open(config.settings.state_dir)
-    if store is None:
+    try:
+        store = Peek.open(config.settings.state_dir)
+        if store is None:
+            return entries
+        with store:
+            return still_to_come(entries, store, now)
+    except StoreError:
         return entries
-    with store:
-        return still_to_come(entries, store, now)

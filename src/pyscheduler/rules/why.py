@@ -51,10 +51,7 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One culprit, what it is, and what would release the run. `because` answers for the upstream to blame.
-
-    `attempt` is the run's latest, where it has one.
-    """
+    """One culprit, what it is, and what would release the run. `because` answers for the upstream to blame."""
 
     culprit: Culprit
     text: str
@@ -63,7 +60,6 @@ class Answer:
     run_date: date
     run: Run | None = None
     because: Answer | None = None
-    attempt: Attempt | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +102,7 @@ SayTime = Callable[[datetime], str]
 def why_run(run: Run, job: Job | None, facts: RunFacts, say: SayTime) -> Answer:
     """Return why a run stands where it stands."""
     culprit, text, release = _why_ended(run, job, facts, say) if run.is_final else _why_open(run, job, facts, say)
-    return Answer(culprit, text, release, run.job, run.run_date, run, attempt=facts.attempt)
+    return Answer(culprit, text, release, run.job, run.run_date, run)
 
 
 def why_paused(answer: Answer, paused: Paused) -> Answer:
