@@ -72,10 +72,10 @@ def _check_dependencies(draft: Draft, world: World) -> None:
         if upstream is None:
             if dependency.job not in world.broken_jobs:
                 hint = world.complaints.did_you_mean(dependency.job, world.drafts, world.broken_jobs)
-                draft.spot.error(("depends_on", number), f"unknown job {shown(dependency.job)}", hint)
+                draft.spot.error(draft.upstream_loc(number), f"unknown job {shown(dependency.job)}", hint)
         elif not upstream.enabled and draft.job.enabled:
             what = f'"{upstream.name}" is disabled, so it never gets a run to wait for'
-            draft.spot.warning(("depends_on", number), what)
+            draft.spot.warning(draft.upstream_loc(number), what)
 
 
 def _check_calendar_name(draft: Draft, world: World) -> None:
@@ -163,7 +163,9 @@ def _check_cycles(world: World) -> None:
         follows = cycle[1] if len(cycle) > 1 else cycle[0]
         number = next(at for at, each in enumerate(first.job.depends_on) if each.job == follows and each.run_date == 0)
         what = f"it waits for itself: {path}"
-        first.spot.error(("depends_on", number), what, "break the circle, or let one edge look at an earlier run_date")
+        first.spot.error(
+            first.upstream_loc(number), what, "break the circle, or let one edge look at an earlier run_date"
+        )
 
 
 def _inherit_calendars(world: World) -> None:

@@ -19,7 +19,7 @@ from pyscheduler.config.jobs import Draft, Ground, build_job, sketch_job
 from pyscheduler.config.reading import Reading
 from pyscheduler.config.schema import INCLUDED, MAIN_ONLY, CalendarKeys, SchedulerKeys
 from pyscheduler.config.schema_job import JobDefaults, JobKeys
-from pyscheduler.config.shapes import read_shape, salvaged
+from pyscheduler.config.shapes import Salvage, read_shape, salvaged
 from pyscheduler.config.source import File
 from pyscheduler.config.tree import Block
 from pyscheduler.config.values import BadValue, check_name, parse_int
@@ -114,10 +114,10 @@ class Sections:
         broken = set()
         for name, spot, ref in self._entries("calendars", self.files):
             keys = read_shape(CalendarKeys, spot, self.reading)
-            rest = salvaged(CalendarKeys, spot, self.reading) if keys is None else keys
+            rest = salvaged(CalendarKeys, spot, self.reading) if keys is None else Salvage(keys, {})
             draft, sound = (None, False)
             if rest is not None:
-                draft, sound = draft_calendar(name, rest, spot, os.path.dirname(ref.file), today)
+                draft, sound = draft_calendar(name, rest.keys, spot, os.path.dirname(ref.file), today)
             if draft is None or keys is None or not sound:
                 broken.add(name)
                 self.calendar_sketches.update({} if draft is None else {name: draft})
@@ -172,11 +172,17 @@ class Sections:
             draft = build_job(name, keys, spot, ref, ground) if keys is not None else None
             if draft is None:
                 broken.add(name)
-                rest = salvaged(JobKeys, spot, self.reading) if keys is None else keys
-                self.job_sketches.update({} if rest is None else {name: sketch_job(name, rest, spot, ref, ground)})
+                self._sketch(name, keys, spot, ref, ground)
             else:
                 drafts[name] = draft
         return dict(sorted(drafts.items())), frozenset(broken)
+
+    def _sketch(self, name: str, keys: JobKeys | None, spot: Spot, ref: SourceRef, ground: Ground) -> None:
+        """Keep what can be read of a faulty job for the checks of names."""
+        rest = salvaged(JobKeys, spot, self.reading, "depends_on") if keys is None else Salvage(keys, {})
+        if rest is not None:
+            numbers = rest.kept.get("depends_on")
+            self.job_sketches[name] = sketch_job(name, rest.keys, spot, ref, ground, numbers)
 
     # ----------------------------------------------------------------- people and agents
 

@@ -203,6 +203,14 @@ def test_names_are_checked_in_the_same_pass_as_shapes(problems: Build) -> None:
     assert len(found) == len(set(found))
 
 
+def test_a_list_with_a_faulty_item_is_checked_item_by_item(problems: Build) -> None:
+    """Each complaint points to the item it is about."""
+    found = problems("jobs: {a: {command: x, depends_on: [{jobs: b}, nobody, {job: b, on: x}, a]}}")
+    assert len(found) == 5
+    assert any('c.yaml:1:48: job a: depends_on: unknown job "nobody"' in line for line in found)
+    assert any("c.yaml:1:73: job a: depends_on: it waits for itself: a -> a" in line for line in found)
+
+
 def test_what_a_key_that_cannot_be_read_may_have_named_is_not_guessed(problems: Build) -> None:
     """One fault is said once."""
     found = problems("jobs: {a: {command: x, depends_on: {job: b}}, b: {command: x, schedule: manual, pools: 7}}")

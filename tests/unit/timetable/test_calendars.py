@@ -145,5 +145,5 @@ def test_an_odd_run_date_is_remarked_upon() -> None:
     assert remark_on_date(date(2027, 5, 19), today, week) == remark_on_date(today, today, week) == ""
     assert remark_on_date(date(1999, 1, 1), today, ALL_DAYS) == "1999-01-01 is 10366 days ago"
     assert remark_on_date(date(2027, 5, 22), today, week) == (
-        "2027-05-22 is still to come; 2027-05-22 is a sat, no working day of calendar week"
+        "2027-05-22 is still to come; 2027-05-22 is a Saturday, no working day of calendar week"
     )
