@@ -47,9 +47,10 @@ def waiting(service: Served) -> str:
 def test_trigger(service: Served) -> None:
     """A run that is due now, for any date; the caller's user and reason stand in the logbook."""
     answer = service.ask("POST", "/api/jobs/quick/trigger", {"run_date": "2031-02-03", "reason": "audit"})
-    shapes.OneRun.model_validate(answer.body)
+    shapes.Triggered.model_validate(answer.body)
     run = answer.body["run"]
     assert (run["run_id"], run["trigger"]) == ("quick.2031-02-03.1", "manual")
+    assert answer.body["remark"].startswith("2031-02-03 is ")
     told = line(service, run["run_id"], "trigger")
     assert (told["actor"], told["detail"]["reason"]) == (getpass.getuser(), "audit")
     service.until_state(run["run_id"], "succeeded")
@@ -111,7 +112,10 @@ def test_force_start(service: Served, waiting: str) -> None:
     assert after(service, waiting, "force-start")["state"] in ("queued", "running")
     service.until_state(waiting, "running")
     refused = act(service, waiting, "rerun")
-    assert (refused.status, refused.body["mend"]) == (409, "wait for its end, or kill it")
+    assert (refused.status, refused.body["mend"]) == (
+        409,
+        f"let it end, or pysched kill {waiting} ends it; then it can be rerun",
+    )
     assert after(service, waiting, "kill", reason="stuck")["state"] == "running"
     ended = service.until_state(waiting, "failed")
     assert ended["reason"] == f"killed by {getpass.getuser()}"

@@ -61,7 +61,9 @@ async def test_an_unknown_user_runs_nothing(tmp_path: Path) -> None:
     """If any step of the set-up fails the program is not run."""
     async with minders(tmp_path) as (launcher, yard):
         result = await run(launcher, yard.spec("touch ran", user="nobody-of-that-name"))
-        assert result.start_error == "no user 'nobody-of-that-name' on this machine"
+        assert result.start_error == (
+            "no user 'nobody-of-that-name' on this machine; create it, or correct the job's user"
+        )
         assert not yard.file("ran").exists()
 
 
@@ -82,7 +84,7 @@ async def test_a_limit_of_no_such_name_runs_nothing(tmp_path: Path) -> None:
     """A misspelt limit is a start error, not a job without its limit."""
     async with minders(tmp_path) as (launcher, yard):
         result = await run(launcher, yard.spec("touch ran", limits={"nofiles": 10}))
-        assert result.start_error == "cannot set up the job: no limit is called 'nofiles' here"
+        assert result.start_error == "cannot set limits.nofiles: no limit is called so here"
         assert not yard.file("ran").exists()
 
 

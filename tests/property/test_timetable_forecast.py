@@ -1,93 +1,113 @@
-"""The forecast against a slow and obvious one: ask each job for its dates, and each date for its upstreams."""
+"""The forecast against the engine itself: what is promised is what the simulated engine then starts.
+
+The simulation begins some days before the window, so that what waits for earlier dates has found them.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import tempfile
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyscheduler.model.job import CronSpec, Dependency, Job, SourceRef
-from pyscheduler.timetable import BusinessCalendar, Timetable, forecast
+from pyscheduler.config import Config, load_config
+from pyscheduler.model.run import RunState
+from pyscheduler.testing import FakeResult
+from pyscheduler.testing.simulate import simulate
+from pyscheduler.timetable import ForecastEntry, forecast
 
-MON_FRI = BusinessCalendar("x", holidays=frozenset({date(2027, 5, 17)}))
-SINCE, UNTIL = datetime(2027, 5, 12, 12, tzinfo=UTC), datetime(2027, 5, 21, tzinfo=UTC)
+CALENDAR = "calendars: {week: {weekdays: [mon, tue, wed, thu, fri], holidays: [2027-05-17]}}\n"
+BEGIN = datetime(2027, 5, 7, 0, 0, 30, tzinfo=UTC)
+SINCE = datetime(2027, 5, 13, tzinfo=UTC)
+ENDS = [SINCE + timedelta(hours=hours) for hours in (9, 30, 60, 118)]
+HOURS = ["0 3 * * *", "0 */6 * * *", "0 5,6,7 * * *", "0 23 * * *", "0 4 * * mon", "20 1-9/4 * * *"]
+TAKES_S = [17, 29 * 60 + 1, 3 * 3600 + 11, 5 * 3600 + 7]
+"""None ends in the very second of a firing: who comes first then is anybody's guess. No job meets its next date."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _quiet() -> None:
+    logging.getLogger("pyscheduler").setLevel(logging.CRITICAL)
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> dict[str, Job]:
-    """Up to seven jobs without cycles; a job without upstreams has a schedule, one with them may have one."""
-    jobs = {}
-    for number in range(draw(st.integers(1, 7))):
-        upstreams = draw(st.lists(st.tuples(st.integers(0, max(number - 1, 0)), st.integers(-2, 0)), max_size=3))
-        edges = tuple(Dependency(f"j{upstream}", run_date=offset) for upstream, offset in upstreams if number)
-        has_schedule = not edges or draw(st.integers(0, 3)) == 0
-        spec = CronSpec(text=f"0 {draw(st.integers(0, 23))} * * *")
-        name = f"j{number}"
-        jobs[name] = Job(
-            name=name,
-            source=SourceRef("x", 1),
-            schedules=(spec,) if has_schedule else (),
-            depends_on=edges,
-            enabled=draw(st.integers(0, 9)) > 0,
-        )
-    order = draw(st.permutations(sorted(jobs)))
-    return {name: jobs[name] for name in order}
+def texts(draw: st.DrawFn) -> str:
+    """Up to five jobs without circles, on one calendar or none; what follows others has no schedule of its own."""
+    calendar = draw(st.sampled_from(["", ", calendar: week"]))
+    lines = [CALENDAR + "jobs:"]
+    for number in range(draw(st.integers(2, 5))):
+        upstreams = draw(st.lists(st.tuples(st.integers(0, max(number - 1, 0)), st.integers(-1, 0)), max_size=3))
+        keys = f"command: x{calendar}, overlap: "
+        if number and upstreams:
+            edges = ", ".join(
+                f"{{job: j{upstream}, run_date: {offset}}}" for upstream, offset in dict(upstreams).items()
+            )
+            lines.append(f"  j{number}: {{{keys}allow, depends_on: [{edges}]}}")
+        else:
+            hand = draw(st.integers(0, 9)) == 0 and number
+            keys += draw(st.sampled_from(["queue", "skip", "allow"]))
+            lines.append(f"  j{number}: {{{keys}, schedule: {'manual' if hand else draw(schedules())}}}")
+    return "\n".join(lines) + "\n"
 
 
-class Obvious:
-    """No order, no queue: every answer is worked out from the question."""
-
-    def __init__(self, jobs: dict[str, Job], typical: dict[str, float]) -> None:
-        self.jobs, self.typical = jobs, typical
-        self.known: dict[str, dict[date, list[datetime]]] = {}
-
-    def starts(self, name: str) -> dict[date, list[datetime]]:
-        if name not in self.known:
-            self.known[name] = self.work_out(self.jobs[name])
-        return self.known[name]
-
-    def work_out(self, job: Job) -> dict[date, list[datetime]]:
-        found: dict[date, list[datetime]] = {}
-        if not job.enabled:
-            return found
-        if job.schedules:
-            for firing in Timetable.of(job, MON_FRI).between(SINCE, UNTIL):
-                found.setdefault(firing.run_date, []).append(firing.scheduled_at)
-            return found
-        for edge in job.depends_on:
-            for upstream_date in self.starts(edge.job):
-                for ahead in range(12):
-                    run_date = upstream_date + timedelta(days=ahead)
-                    waits_for_it = MON_FRI.shift(run_date, edge.run_date) == upstream_date
-                    if waits_for_it and (MON_FRI.is_business_day(run_date) or edge.run_date == 0):
-                        found[run_date] = [self.last_end(job, run_date)]
-        return found
-
-    def last_end(self, job: Job, run_date: date) -> datetime:
-        ends = []
-        for edge in job.depends_on:
-            upstream_date = MON_FRI.shift(run_date, edge.run_date)
-            assert upstream_date is not None
-            starts = self.starts(edge.job).get(upstream_date, [])
-            ends += [start + timedelta(seconds=self.typical.get(edge.job, 0)) for start in starts]
-        return max(ends)
+def schedules() -> st.SearchStrategy[str]:
+    return st.sampled_from(HOURS).map(lambda text: f'"{text}"')
 
 
-@given(graphs(), st.dictionaries(st.sampled_from([f"j{n}" for n in range(7)]), st.integers(1, 200_000).map(float)))
+def loaded(text: str) -> Config:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pysched.yaml"
+        path.write_text(text)
+        return load_config(path, today=SINCE.date())
+
+
+def foreseen(config: Config, until: datetime, takes: dict[str, int]) -> list[ForecastEntry]:
+    typical = {name: float(seconds) for name, seconds in takes.items()}
+    return forecast(config.jobs, config.timetable, config.calendar_for, SINCE, until, typical)
+
+
+DURATIONS = st.fixed_dictionaries({f"j{number}": st.sampled_from(TAKES_S) for number in range(5)})
+
+
+@given(texts(), DURATIONS)
+@settings(max_examples=15)
+def test_the_engine_starts_what_was_promised_and_when(text: str, takes: dict[str, int]) -> None:
+    """Every dependant the engine starts was promised for that very second, and nothing else was."""
+    config = loaded(text)
+    followers = {name for name, job in config.jobs.items() if job.dependency_only}
+
+    def plan(job: str, _run_date: date, _attempt: int) -> FakeResult:
+        return FakeResult(timedelta(seconds=takes[job]))
+
+    found = asyncio.run(simulate(config, BEGIN, ENDS[-1] + timedelta(days=1), plan))
+    happened = {
+        (run.job, run.run_date, found.attempts[run.run_id][0].started_at)
+        for run in found.runs
+        if run.job in followers and run.state in (RunState.SUCCEEDED, RunState.RUNNING)
+    }
+    promised = {
+        (it.job, it.run_date, it.expected_start) for it in foreseen(config, ENDS[-1], takes) if it.job in followers
+    }
+    begun = {which for which in happened if SINCE < which[2] <= ENDS[-1]}
+    assert begun <= promised
+    assert {which for which in promised if which[2] <= ENDS[-1]} == begun
+    assert {which for which in promised if which[2] <= ENDS[-1] + timedelta(hours=20)} <= happened
+
+
+@given(texts(), DURATIONS)
 @settings(max_examples=60)
-def test_the_forecast_is_the_obvious_one(jobs: dict[str, Job], typical: dict[str, float]) -> None:
-    """Every run date an upstream calls for, at the end of the latest upstream, each once and in order."""
-    entries = forecast(jobs, lambda name: Timetable.of(jobs[name], MON_FRI), lambda _: MON_FRI, SINCE, UNTIL, typical)
-    obvious = Obvious(jobs, typical)
-    expected = [
-        (start, name, run_date)
-        for name in jobs
-        for run_date, starts in obvious.starts(name).items()
-        for start in starts
-    ]
-    assert [(it.expected_start, it.job, it.run_date) for it in entries] == sorted(expected)
-    for it in entries:
-        assert it.expected_end == it.expected_start + timedelta(seconds=typical.get(it.job, 0))
-        assert it.expected_duration_s == typical.get(it.job)
-        assert (it.via is None) == bool(jobs[it.job].schedules)
+def test_no_promise_moves_with_the_end_of_the_window(text: str, takes: dict[str, int]) -> None:
+    """A longer window adds entries; it changes none and takes none away."""
+    config = loaded(text)
+    shorter: set[ForecastEntry] = set()
+    for until in ENDS:
+        entries = foreseen(config, until, takes)
+        assert entries == sorted(entries, key=lambda it: (it.expected_start, it.job, it.run_date))
+        assert shorter <= set(entries)
+        assert all(it.expected_start > SINCE for it in entries)
+        shorter = set(entries)

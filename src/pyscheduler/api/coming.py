@@ -16,7 +16,9 @@ from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.durations import Durations
 from pyscheduler.api.views import FIRING_COLUMNS, FORECAST_COLUMNS, View, answer_view, firing_view, forecast_view
 from pyscheduler.config import Config
+from pyscheduler.engine.core import Engine
 from pyscheduler.engine.explain import explain, say_in
+from pyscheduler.engine.foresight import still_to_come
 from pyscheduler.errors import BadRequest
 from pyscheduler.model.job import Job
 from pyscheduler.timetable.forecast import ForecastEntry, forecast
@@ -39,7 +41,7 @@ def router(desk: FrontDesk) -> APIRouter:
         config = desk.engine.config
         jobs = config.jobs if asked.job is None else _with_upstreams(config, desk.job(asked.job).name)
         durations.listen_to(desk.engine)
-        entries = await desk.threads(_expected, durations, config, jobs, since, until)
+        entries = await desk.threads(_expected, durations, desk.engine, jobs, since, until)
         wanted = entries if asked.job is None else [entry for entry in entries if entry.job == asked.job]
         return listing("entries", map(forecast_view, wanted), FORECAST_COLUMNS, form=asked.format)
 
@@ -89,11 +91,13 @@ def _with_upstreams(config: Config, name: str) -> dict[str, Job]:
 
 
 def _expected(
-    durations: Durations, config: Config, jobs: Mapping[str, Job], since: datetime, until: datetime
+    durations: Durations, engine: Engine, jobs: Mapping[str, Job], since: datetime, until: datetime
 ) -> list[ForecastEntry]:
     """Work a forecast out: seconds where it is long. For a helper thread."""
+    config = engine.config
     refuse_too_many(config, jobs, since, until)
-    return forecast(jobs, config.timetable, config.calendar_for, since, until, durations.of(jobs))
+    entries = forecast(jobs, config.timetable, config.calendar_for, since, until, durations.of(jobs))
+    return still_to_come(entries, engine.store, engine.clock.now())
 
 
 def refuse_too_many(config: Config, names: Iterable[str], since: datetime, until: datetime) -> None:

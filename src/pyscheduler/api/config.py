@@ -31,7 +31,9 @@ def router(desk: FrontDesk) -> APIRouter:
         """Put the files' present text in force, or leave everything as it is and list what is wrong."""
         done = await desk.host.reload(caller_of(request.scope).name, act.reason if act else "")
         warnings = [problem_view(problem) for problem in done.warnings]
-        return Json({"ok": True, "changed": done.changed, "version": done.version, "warnings": warnings})
+        called_off = list(done.called_off)
+        answer = {"ok": True, "changed": done.changed, "version": done.version, "cancelled": called_off}
+        return Json({**answer, "warnings": warnings})
 
     @routes.get("/config/validate", response_model=shapes.Validation)
     async def validate() -> Json:

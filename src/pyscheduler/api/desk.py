@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import ParamSpec, TypeVar
 
 from pyscheduler.api.host import Host
 from pyscheduler.api.threads import Threads
 from pyscheduler.api.views import View, pause_view
+from pyscheduler.engine.absent import no_such_job
 from pyscheduler.engine.core import Engine
 from pyscheduler.engine.explain import say_in
 from pyscheduler.engine.pauses import EVERYTHING
-from pyscheduler.errors import NotFound
+from pyscheduler.engine.waiting import shown_reason
 from pyscheduler.model.job import Job
-from pyscheduler.model.run import Attempt, Run
+from pyscheduler.model.run import Attempt, Run, RunState
 from pyscheduler.store import Store
 from pyscheduler.timetable.zone import zone
 
@@ -43,7 +44,7 @@ class FrontDesk:
         """Return a job of the configuration in force. Raises NotFound."""
         job = self.engine.config.jobs.get(name)
         if job is None:
-            raise NotFound(f"there is no job {name}", mend="`pysched status` lists the jobs")
+            raise no_such_job(name, self.engine.config.jobs)
         return job
 
     def paused(self, name: str) -> View | None:
@@ -63,8 +64,14 @@ class FrontDesk:
         """Return an instant in the scheduler's zone, with its offset, as people read it."""
         return say_in(self.engine.config.settings.timezone)(instant)
 
+    def with_reason(self, run: Run) -> Run:
+        """Return a run with the reason that people are shown: what a queued one stands in line for too."""
+        if run.state is not RunState.QUEUED:
+            return run
+        return replace(run, reason=shown_reason(self.engine.desk, run, self.local))
+
     async def with_latest(self, runs: Iterable[Run]) -> list[tuple[Run, Attempt | None]]:
         """Return runs with the latest attempt of each."""
         runs = list(runs)
         latest = await self.ask(lambda store: store.latest_attempts([run.run_id for run in runs if run.attempt]))
-        return [(run, latest.get(run.run_id)) for run in runs]
+        return [(run, latest.get(run.run_id)) for run in map(self.with_reason, runs)]

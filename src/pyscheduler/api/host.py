@@ -38,11 +38,12 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """What a reload did. `changed` is False where the text is the one in force."""
+    """What a reload did. `changed` is False where the text is the one in force; `called_off` are ids of runs."""
 
     changed: bool
     version: int
     warnings: tuple[Problem, ...]
+    called_off: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,13 +41,14 @@ def router(desk: FrontDesk) -> APIRouter:
         """Show one job: its definition, its next 5 firings, its latest 20 runs."""
         return Json(await _detail(desk, name))
 
-    @routes.post("/{name}/trigger", response_model=shapes.OneRun)
+    @routes.post("/{name}/trigger", response_model=shapes.Triggered)
     async def trigger(request: Request, name: str, act: TriggerAct | None = None) -> Json:
         """Create a run that is due now, for any date; without one for the job's default run date."""
         act = act or TriggerAct()
         actor = caller_of(request.scope).name
         run = await desk.engine.trigger(name, run_date=act.run_date, actor=actor, reason=act.reason)
-        return Json({"run": run_view(run)})
+        remark = desk.engine.remark_on(desk.job(name), run.run_date)
+        return Json({"run": run_view(desk.with_reason(run)), "remark": remark})
 
     @routes.post("/{name}/backfill", response_model=shapes.Runs)
     async def backfill(request: Request, name: str, act: BackfillAct) -> Response:

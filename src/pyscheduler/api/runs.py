@@ -29,7 +29,7 @@ def router(desk: FrontDesk) -> APIRouter:
     async def runs(asked: Annotated[RunsAsked, Query()]) -> Response:
         """List runs, newest `scheduled_at` first, a page at a time."""
         page = await desk.ask(lambda store: _page_with_latest(store, _query(desk, asked)))
-        views = (run_view(run, latest) for run, latest in page.items)
+        views = (run_view(desk.with_reason(run), latest) for run, latest in page.items)
         return listing("runs", views, RUN_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
 
     @routes.get("/attempts", response_model=shapes.Attempts)
@@ -45,7 +45,7 @@ def router(desk: FrontDesk) -> APIRouter:
         found, attempts, lines = await desk.ask(lambda store: _one(store, run_id))
         return Json(
             {
-                "run": run_view(found, attempts[-1] if attempts else None),
+                "run": run_view(desk.with_reason(found), attempts[-1] if attempts else None),
                 "attempts": [attempt_view(attempt) for attempt in attempts],
                 "events": [event_view(line) for line in lines.items],
                 "next_events_cursor": lines.next_cursor,

@@ -91,7 +91,7 @@ def _pauses(desk: FrontDesk) -> list[View]:
 
 def _scheduler(desk: FrontDesk, values: dict[str, str]) -> dict[str, Any]:
     engine, standing = desk.engine, desk.host.standing
-    config, upcoming = engine.config, engine.firings.next_instant()
+    config, upcoming = engine.config, engine.firings.next_run()
     held = engine.catch_up_held
     return {
         "name": config.settings.name,

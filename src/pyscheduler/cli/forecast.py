@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from pyscheduler.cli.faults import no_such_job
-from pyscheduler.cli.history import typical_durations
+from pyscheduler.cli.history import not_begun, typical_durations
 from pyscheduler.cli.moments import MOMENT, window
 from pyscheduler.cli.options import file_argument, json_option, use_file, verb
 from pyscheduler.cli.session import Session, pass_session
@@ -44,16 +44,17 @@ def forecast_(
 ) -> None:
     """Show the runs to expect, and when they should start.
 
-    Jobs with a schedule start when they fire; jobs that only depend on others when the last of those should have ended.
-    Typical durations come from the history in the state directory, if there is one; an unknown one counts as nothing.
-    Left out are disabled jobs and jobs that only start by hand. The window spans 366 days at most.
+    Jobs with a schedule start when they fire; jobs that only depend on others as soon as, of each of those, the latest
+    run of the date so far should have ended. Typical durations come from the history in the state directory, if there
+    is one; an unknown one counts as nothing. Left out are disabled jobs, jobs that only start by hand or wait for one,
+    and what has begun already. The window spans 366 days at most.
     """
     use_file(session, file)
     config = session.load()
     if only is not None and only not in config.jobs:
         raise no_such_job(only, config.jobs, config.path)
     since, until = window(start, end, config.settings.timezone, session.now(), days=1, at_most=FORECAST_DAYS)
-    entries = expected(config, since, until, typical_durations(config))
+    entries = not_begun(config, expected(config, since, until, typical_durations(config)), session.now())
     entries = [entry for entry in entries if only in (None, entry.job)]
     if as_json:
         session.print_json({"entries": [_entry_json(entry) for entry in entries]})

@@ -6,7 +6,10 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pyscheduler.config import Config
+    from pyscheduler.timetable import ForecastEntry
 
 
 def typical_durations(config: Config) -> dict[str, float]:
@@ -21,3 +24,19 @@ def typical_durations(config: Config) -> dict[str, float]:
         return {}
     with store:
         return {job: median(durations) for job, durations in store.recent_durations_for(config.jobs).items()}
+
+
+def not_begun(config: Config, entries: list[ForecastEntry], now: datetime) -> list[ForecastEntry]:
+    """Return the expected runs without those that the history says have begun; one that cannot be read says nothing."""
+    from pyscheduler.engine.foresight import still_to_come
+    from pyscheduler.errors import StoreError
+    from pyscheduler.store import Peek
+
+    try:
+        store = Peek.open(config.settings.state_dir)
+        if store is None:
+            return entries
+        with store:
+            return still_to_come(entries, store, now)
+    except StoreError:
+        return entries

@@ -51,6 +51,8 @@ def init(
         return
     if for_user and run_as:
         raise WrongUsage("a user's own unit runs as that user: leave --run-as out")
+    if run_as and not _is_account(run_as):
+        raise WrongUsage(f"--run-as: no user {run_as} on this machine", mend=f"create one: useradd --system {run_as}")
     session.given_config = file or session.given_config
     _write_unit(session, Path(output or UNIT_NAME), run_as, for_user=for_user)
 
@@ -96,6 +98,17 @@ def _program() -> tuple[str, ...]:
     """Return the command that runs this very pysched: the script beside its Python if there is one."""
     script = Path(sys.executable).parent / "pysched"
     return (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-m", "pyscheduler.cli")
+
+
+def _is_account(user: str) -> bool:
+    """Whether systemd can run something as this user: a name or a uid that passwd knows."""
+    import pwd
+
+    try:
+        pwd.getpwuid(int(user)) if user.isdecimal() else pwd.getpwnam(user)
+    except (KeyError, OverflowError):
+        return False
+    return True
 
 
 def _me() -> str:

@@ -80,7 +80,8 @@ def explain_offline(session: Session, word: str, day: date | None) -> Mapping[st
         asked: dict[str, Any] = {"run_id": word} if is_run_id(word) else {"job": word, "run_date": day}
         answer = asyncio.run(explain(onlooker, **asked))
         answer = _not_missed_yet(answer, onlooker)
-    return {"why": answer_view(answer), "next_firing": _next_firing(config, answer.job)}
+        paused = onlooker.desk.pauses.covers(answer.job) is not None
+    return {"why": answer_view(answer), "next_firing": None if paused else _next_firing(config, answer.job)}
 
 
 def _not_missed_yet(answer: Answer, onlooker: Onlooker) -> Answer:

@@ -28,6 +28,7 @@ def reload_(session: Session, reason: str | None, as_json: bool) -> None:
     for problem in answer.get("warnings") or ():
         session.note(problem_line(problem))
     session.say(_sentence(answer))
+    session.say_all(f"called off: {run_id}" for run_id in answer.get("cancelled") or ())
 
 
 def _sentence(answer: Mapping[str, Any]) -> str:

@@ -28,9 +28,11 @@ def trigger(session: Session, job: str, run_date: date | None, reason: str | Non
     body = {"run_date": None if run_date is None else run_date.isoformat(), "reason": reason}
     answer = session.client().post(f"/api/jobs/{segment(job)}/trigger", body)
     if as_json:
-        session.print_json({"run": answer["run"]})
+        session.print_json({"run": answer["run"], "remark": answer.get("remark", "")})
     else:
         session.say(result_line(answer["run"]))
+        if answer.get("remark"):
+            session.note(f"remark: {answer['remark']}")
 
 
 @verb("backfill", "pysched backfill load --from 2027-05-01 --to 2027-05-19")

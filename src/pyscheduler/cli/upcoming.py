@@ -15,6 +15,7 @@ import click
 from pyscheduler.cli.complete import job_argument
 from pyscheduler.cli.faults import no_such_job
 from pyscheduler.cli.forecast import expected, forecast_table
+from pyscheduler.cli.history import not_begun, typical_durations
 from pyscheduler.cli.moments import MOMENT, window
 from pyscheduler.cli.options import json_option, verb
 from pyscheduler.cli.session import Session, pass_session
@@ -128,7 +129,8 @@ def _tell_without_firings(session: Session, config: Config, job: Job, since: dat
         return
     session.say(f"{job.name} has no schedule of its own: {_why_silent(job)}.")
     until = since + timedelta(days=FOLLOWING_DAYS)
-    found = [entry for entry in expected(config, since, until, {}) if entry.job == job.name]
+    entries = not_begun(config, expected(config, since, until, typical_durations(config)), session.now())
+    found = [entry for entry in entries if entry.job == job.name]
     if found:
         session.say_all(forecast_table(session, config, found[:count]))
     else:

@@ -20,6 +20,7 @@ from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.text import on_one_line
 
 MOST_LINKS: Final = 20
+_IN_WORDS: Final = {"retry_wait": "waiting for its next try"}
 
 
 @verb("why", "pysched why load", "pysched why load 2027-05-20", "pysched why load.2027-05-20.1 --json")
@@ -75,6 +76,6 @@ def _link_lines(link: Mapping[str, Any], depth: int) -> Iterator[str]:
     if run is None:
         yield f"{indent}{link['job']} has no run of {link['run_date']}"
     else:
-        yield f"{indent}{run['run_id']} is {run['state'].replace('_', ' ')}"
+        yield f"{indent}{run['run_id']} is {_IN_WORDS.get(run['state'], run['state'])}"
     yield f"{indent}  {on_one_line(link['text'])}"
     yield f"{indent}  way out: {on_one_line(link['release'])}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from types import MappingProxyType
 from typing import Any, Final
 
 from pyscheduler.config.complaints import Spot, shown
@@ -40,50 +41,48 @@ class CalendarDraft:
         return listed
 
 
-def draft_calendar(name: str, keys: CalendarKeys, spot: Spot, folder: str, today: date) -> CalendarDraft | None:
-    """Return the calendar with its own dates resolved, or None after complaining."""
+def draft_calendar(name: str, keys: CalendarKeys, spot: Spot, folder: str, today: date) -> tuple[CalendarDraft, bool]:
+    """Return the calendar with its own dates resolved, and whether nothing was wrong with it."""
     given = keys.given()
-    draft = CalendarDraft(name, spot, given)
-    if "subdiv" in given and "country" not in given:
+    draft, before = CalendarDraft(name, spot, given), spot.complaints.errors
+    if "subdiv" in given and "country" not in spot.tree:
         spot.error(("subdiv",), "subdiv belongs to country", "add country", at_key=True)
-        return None
     draft.own.days.update(given.get("holidays", ()))
-    if not _add(draft, "country", lambda: of_country(given["country"], given.get("subdiv"), today)):
-        return None
-    if not _add(draft, "file", lambda: of_file(given["file"], folder, today)):
-        return None
+    _add(draft, "country", lambda: of_country(given["country"], given.get("subdiv"), today))
+    _add(draft, "file", lambda: of_file(given["file"], folder, today))
     if "ends" in given:
         draft.own.ends = given["ends"]
-    weekdays = given.get("weekdays", _MON_TO_FRI)
-    if not weekdays and not given.get("extra_days"):
+    if not given.get("weekdays", _MON_TO_FRI) and not given.get("extra_days") and "extra_days" not in spot.tree:
         spot.error(("weekdays",), "no day is a working day", "name weekdays or extra_days", at_key=True)
-        return None
-    return draft
+    return draft, spot.complaints.errors == before
 
 
-def _add(draft: CalendarDraft, key: str, read: Any) -> bool:
+def _add(draft: CalendarDraft, key: str, read: Any) -> None:
     if key not in draft.keys:
-        return True
+        return
     try:
         dates: Dates = read()
     except BadValue as error:
         draft.spot.error((key,), f"{shown(draft.keys[key])} {error.what}", error.mend)
-        return False
+        return
     draft.own.add(dates)
     draft.texts.update(dates.texts)
     for remark in dates.remarks:
         draft.spot.warning((key,), remark)
-    return True
 
 
 def resolve_calendars(
-    drafts: Mapping[str, CalendarDraft], broken: Collection[str], today: date
+    drafts: Mapping[str, CalendarDraft],
+    broken: Collection[str],
+    today: date,
+    sketches: Mapping[str, CalendarDraft] = MappingProxyType({}),
 ) -> dict[str, CalendarSpec]:
     """Return the calendars with the holidays of those they include, transitively.
 
     `broken` holds the names of calendars that exist but could not be read: nothing is said about naming those.
+    `sketches` is what could be read of them: what they include is checked all the same.
     """
-    _check_includes(drafts, broken)
+    _check_includes({**drafts, **sketches}, broken)
     specs = {}
     for name in sorted(drafts):
         draft = drafts[name]

@@ -1,13 +1,13 @@
 """Whole-config checks: what jobs say of each other, of calendars and of pools. Spec: jobs.md 4.1, 4.7, 4.9, 12.2.
 
-All complaints at once. A job that could not be read is left out, and so is every judgement about depending on it: one
-fault is said once.
+All complaints at once: of a job with faults of its own, the names that its sound keys refer to are checked too. Beyond
+that it is left out, and so is every judgement about depending on it: one fault is said once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pyscheduler.config.complaints import Complaints, shown
@@ -23,7 +23,8 @@ _NOT_IN_WATCH: Final = ("files", "attempt")
 class World:
     """Everything that was defined, for checks that look beyond one job.
 
-    `broken_*` are names that are defined but could not be read: they exist, and nothing more is said of them.
+    `broken_*` are names that are defined but could not be read: they exist, and nothing more is said of them but for
+    what `sketches` holds: the names that faulty jobs refer to.
     """
 
     drafts: Mapping[str, Draft]
@@ -33,6 +34,7 @@ class World:
     pools: Mapping[str, int]
     broken_pools: frozenset[str]
     complaints: Complaints
+    sketches: Mapping[str, Draft] = field(default_factory=dict)
 
     def job(self, name: str) -> Job | None:
         draft = self.drafts.get(name)
@@ -44,10 +46,10 @@ def check_world(world: World) -> None:
     for draft in world.drafts.values():
         if world.complaints.full:
             return
-        _check_dependencies(draft, world)
-        _check_calendar_name(draft, world)
-        _check_pools(draft, world)
+        _check_names(draft, world)
         _check_files(draft, world)
+    for draft in world.sketches.values():
+        _check_names(draft, world)
     _check_cycles(world)
     _inherit_calendars(world)
     for draft in world.drafts.values():
@@ -58,16 +60,22 @@ def check_world(world: World) -> None:
 # --------------------------------------------------------------------------- names
 
 
+def _check_names(draft: Draft, world: World) -> None:
+    _check_dependencies(draft, world)
+    _check_calendar_name(draft, world)
+    _check_pools(draft, world)
+
+
 def _check_dependencies(draft: Draft, world: World) -> None:
     for number, dependency in enumerate(draft.job.depends_on):
         upstream = world.job(dependency.job)
         if upstream is None:
             if dependency.job not in world.broken_jobs:
                 hint = world.complaints.did_you_mean(dependency.job, world.drafts, world.broken_jobs)
-                draft.spot.error(("depends_on", number), f"unknown job {shown(dependency.job)}", hint)
+                draft.spot.error(draft.upstream_loc(number), f"unknown job {shown(dependency.job)}", hint)
         elif not upstream.enabled and draft.job.enabled:
             what = f'"{upstream.name}" is disabled, so it never gets a run to wait for'
-            draft.spot.warning(("depends_on", number), what)
+            draft.spot.warning(draft.upstream_loc(number), what)
 
 
 def _check_calendar_name(draft: Draft, world: World) -> None:
@@ -144,17 +152,20 @@ def _templates(job: Job) -> list[tuple[tuple[str | int, ...], str]]:
 
 def _check_cycles(world: World) -> None:
     """Complain of circles of dependencies on the same date; an earlier date anywhere breaks the circle."""
+    drafts = {**world.drafts, **world.sketches}
     edges = {
-        name: [each.job for each in draft.job.depends_on if each.run_date == 0 and each.job in world.drafts]
-        for name, draft in world.drafts.items()
+        name: [each.job for each in draft.job.depends_on if each.run_date == 0 and each.job in drafts]
+        for name, draft in drafts.items()
     }
     for cycle in cycles(edges):
-        first = world.drafts[cycle[0]]
+        first = drafts[cycle[0]]
         path = " -> ".join((*cycle, cycle[0]))
         follows = cycle[1] if len(cycle) > 1 else cycle[0]
         number = next(at for at, each in enumerate(first.job.depends_on) if each.job == follows and each.run_date == 0)
         what = f"it waits for itself: {path}"
-        first.spot.error(("depends_on", number), what, "break the circle, or let one edge look at an earlier run_date")
+        first.spot.error(
+            first.upstream_loc(number), what, "break the circle, or let one edge look at an earlier run_date"
+        )
 
 
 def _inherit_calendars(world: World) -> None:

@@ -6,7 +6,7 @@ What one job says must fit together: that is decided here and in `job_checks.py`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ COMMAND_ONLY: Final = (
     *("inherit_env", "success_codes", "max_log", "leftovers", "user", "umask", "nice", "limits"),
 )
 NO_CALENDAR: Final = "none"
+_REFERRING: Final = ("depends_on", "calendar", "pools", "enabled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +45,19 @@ class Draft:
     """A job on its way to the whole-config checks.
 
     `spot` is its mapping; `numbers` says which item of `schedule` each specification came from; `names_calendar` is
-    whether it says a calendar at all, `none` included: only one that does not may inherit one.
+    whether it says a calendar at all, `none` included: only one that does not may inherit one. `upstream_numbers` says
+    which item of `depends_on` each dependency is, where not each in its turn.
     """
 
     job: Job
     spot: Spot
     numbers: tuple[int, ...] = ()
     names_calendar: bool = False
+    upstream_numbers: Sequence[int] | None = None
+
+    def upstream_loc(self, number: int) -> tuple[str, int]:
+        """Return where a dependency, by its number in the job, is written."""
+        return "depends_on", number if self.upstream_numbers is None else self.upstream_numbers[number]
 
 
 def build_job(name: str, keys: JobKeys, spot: Spot, source: SourceRef, ground: Ground) -> Draft | None:
@@ -71,6 +78,16 @@ def build_job(name: str, keys: JobKeys, spot: Spot, source: SourceRef, ground: G
     if spot.complaints.errors > before:
         return None
     return Draft(job, spot, tuple(number for number, _ in numbered), "calendar" in merged)
+
+
+def sketch_job(
+    name: str, keys: JobKeys, spot: Spot, source: SourceRef, ground: Ground, upstream_numbers: Sequence[int] | None
+) -> Draft:
+    """Return what a faulty job says of other jobs, calendars and pools: enough to check those names all the same."""
+    merged = _merge(keys.given(), ground.defaults, ())
+    named: dict[str, Any] = {key: value for key, value in merged.items() if key in _REFERRING}
+    job = Job(name=name, source=source, **_fields(named, ground))
+    return Draft(job, spot, upstream_numbers=upstream_numbers)
 
 
 def _fields(merged: Mapping[str, Any], ground: Ground) -> dict[str, Any]:

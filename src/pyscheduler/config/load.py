@@ -28,6 +28,7 @@ from pyscheduler.config.schedule_checks import check_programs, check_schedules
 from pyscheduler.config.sections import Sections
 from pyscheduler.config.settings import settings_of
 from pyscheduler.config.source import Files
+from pyscheduler.config.users import check_users
 from pyscheduler.config.variables import Variables
 from pyscheduler.errors import ConfigError
 from pyscheduler.model.job import CalendarSpec, ConfigSource, Job
@@ -108,15 +109,17 @@ class _Loading:
         sections.check_names()
         settings = settings_of(sections.scheduler(), self._path)
         calendar_drafts, broken_calendars = sections.calendars(self._today)
-        calendars = resolve_calendars(calendar_drafts, broken_calendars, self._today)
+        calendars = resolve_calendars(calendar_drafts, broken_calendars, self._today, sections.calendar_sketches)
         pools, broken_pools = sections.pools()
         defaults, defaults_spot = sections.defaults()
         ground = Ground(settings, defaults, sections.inactive)
         drafts, broken_jobs = sections.jobs(ground, defaults_spot)
         known, broken = frozenset(calendars), broken_calendars
-        check_world(World(drafts, broken_jobs, known, broken, pools, broken_pools, self._complaints))
+        sketches = sections.job_sketches
+        check_world(World(drafts, broken_jobs, known, broken, pools, broken_pools, self._complaints, sketches))
         check_schedules(drafts, calendars, settings.cron_star, self._today)
         check_programs(drafts, self._env.get("PATH", os.defpath))
+        check_users(drafts)
         parts = self._alerting(drafts, broken_jobs)
         pending = self._look_ahead(drafts, calendars, settings.cron_star)
         jobs = {name: draft.job for name, draft in drafts.items()}

@@ -15,11 +15,11 @@ from pyscheduler.config.alerting import check_agents, check_notifier, check_rout
 from pyscheduler.config.calendars import BUILT_IN, CalendarDraft, draft_calendar
 from pyscheduler.config.complaints import Complaints, Spot, shown
 from pyscheduler.config.inactive import Inactive
-from pyscheduler.config.jobs import Draft, Ground, build_job
+from pyscheduler.config.jobs import Draft, Ground, build_job, sketch_job
 from pyscheduler.config.reading import Reading
 from pyscheduler.config.schema import INCLUDED, MAIN_ONLY, CalendarKeys, SchedulerKeys
 from pyscheduler.config.schema_job import JobDefaults, JobKeys
-from pyscheduler.config.shapes import read_shape
+from pyscheduler.config.shapes import Salvage, read_shape, salvaged
 from pyscheduler.config.source import File
 from pyscheduler.config.tree import Block
 from pyscheduler.config.values import BadValue, check_name, parse_int
@@ -39,6 +39,10 @@ class Sections:
     reading: Reading
     inactive: Inactive
     ics_texts: dict[str, str] = field(default_factory=dict)
+    job_sketches: dict[str, Draft] = field(default_factory=dict)
+    """What could be read of faulty jobs, once `jobs` has been asked."""
+    calendar_sketches: dict[str, CalendarDraft] = field(default_factory=dict)
+    """What could be read of faulty calendars, once `calendars` has been asked."""
 
     # ----------------------------------------------------------------- top level
 
@@ -110,10 +114,13 @@ class Sections:
         broken = set()
         for name, spot, ref in self._entries("calendars", self.files):
             keys = read_shape(CalendarKeys, spot, self.reading)
-            folder = os.path.dirname(ref.file)
-            draft = draft_calendar(name, keys, spot, folder, today) if keys is not None else None
-            if draft is None:
+            rest = salvaged(CalendarKeys, spot, self.reading) if keys is None else Salvage(keys, {})
+            draft, sound = (None, False)
+            if rest is not None:
+                draft, sound = draft_calendar(name, rest.keys, spot, os.path.dirname(ref.file), today)
+            if draft is None or keys is None or not sound:
                 broken.add(name)
+                self.calendar_sketches.update({} if draft is None else {name: draft})
             else:
                 drafts[name] = draft
                 self.ics_texts.update(draft.texts)
@@ -165,9 +172,17 @@ class Sections:
             draft = build_job(name, keys, spot, ref, ground) if keys is not None else None
             if draft is None:
                 broken.add(name)
+                self._sketch(name, keys, spot, ref, ground)
             else:
                 drafts[name] = draft
         return dict(sorted(drafts.items())), frozenset(broken)
+
+    def _sketch(self, name: str, keys: JobKeys | None, spot: Spot, ref: SourceRef, ground: Ground) -> None:
+        """Keep what can be read of a faulty job for the checks of names."""
+        rest = salvaged(JobKeys, spot, self.reading, "depends_on") if keys is None else Salvage(keys, {})
+        if rest is not None:
+            numbers = rest.kept.get("depends_on")
+            self.job_sketches[name] = sketch_job(name, rest.keys, spot, ref, ground, numbers)
 
     # ----------------------------------------------------------------- people and agents
 

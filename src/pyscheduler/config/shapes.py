@@ -6,7 +6,9 @@ the fault a sentence. A shape with a fault is no shape: what is returned is whol
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -26,6 +28,48 @@ def read_shape(model: type[M], spot: Spot, reading: Reading) -> M | None:
         for error in invalid.errors(include_url=False, include_input=False):
             _complain(model, spot, error["type"], error["loc"], error.get("ctx") or {}, error["msg"])
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Salvage(Generic[M]):
+    """The sound keys of a mapping that has faults. Of a list whose sound items remain, `kept` says which those are."""
+
+    keys: M
+    kept: Mapping[str, Sequence[int]]
+
+
+def salvaged(model: type[M], spot: Spot, reading: Reading, by_item: str = "") -> Salvage[M] | None:
+    """Return what can be read of a mapping whose faults have been said; None where that is nothing.
+
+    A faulty key is left out; of the list under the key `by_item` only the faulty items are.
+    """
+    if not isinstance(spot.tree, dict):
+        return None
+    tree: dict[str, Any] = dict(spot.tree)
+    kept: dict[str, list[int]] = {}
+    for _ in range(2):
+        try:
+            return Salvage(model.model_validate(tree, context=reading), kept)
+        except ValidationError as invalid:
+            _leave_out(tree, [error["loc"] for error in invalid.errors(include_url=False)], kept, by_item)
+    return None
+
+
+def _leave_out(tree: dict[str, Any], locs: list[Loc], kept: dict[str, list[int]], by_item: str) -> None:
+    bad: dict[str, set[object]] = {}
+    for loc in locs:
+        if loc and str(loc[0]) in tree:
+            bad.setdefault(str(loc[0]), set()).add(loc[1] if len(loc) > 1 else None)
+    for name, items in bad.items():
+        value = tree.pop(name)
+        if (
+            name == by_item
+            and name not in kept
+            and isinstance(value, list)
+            and all(isinstance(item, int) for item in items)
+        ):
+            kept[name] = [number for number in range(len(value)) if number not in items]
+            tree[name] = [value[number] for number in kept[name]]
 
 
 def _complain(model: type[BaseModel], spot: Spot, kind: str, loc: Loc, ctx: dict[str, Any], message: str) -> None:

@@ -7,10 +7,11 @@ the same trip. Old runs are read back from the store first. Spec: jobs.md part 1
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Final
 
+from pyscheduler.engine.absent import no_such_job
 from pyscheduler.engine.attempts import Attempts
 from pyscheduler.engine.book import Day
 from pyscheduler.engine.desk import Desk
@@ -21,6 +22,8 @@ from pyscheduler.model.ids import parse_run_id
 from pyscheduler.model.job import Job
 from pyscheduler.model.run import FINAL_STATES, Run, RunState, Trigger
 from pyscheduler.rules.evaluate import evaluate
+from pyscheduler.rules.instead import instead
+from pyscheduler.timetable.calendars import remark_on_date
 from pyscheduler.timetable.firings import default_run_date
 from pyscheduler.timetable.zone import zone
 
@@ -65,8 +68,15 @@ class Actions(ABC):
         day = run_date or default_run_date(definition, calendar, now)
         await self.load_days([(job, day)])
         self.check_usable()
+        at = self._place_in_logbook()
         run = self.desk.create(definition, day, Trigger.MANUAL, now)
-        return await self._done("trigger", run, None, actor, reason)
+        remarks = {"remark": remark} if (remark := self.remark_on(definition, day)) else {}
+        return await self._done("trigger", run, None, actor, reason, at, remarks)
+
+    def remark_on(self, job: Job, day: date) -> str:
+        """Return what is odd about a run date that a job is triggered for, empty where nothing is."""
+        calendar = self.desk.config.calendar_for(job)
+        return remark_on_date(day, zone(job.timezone).today(self.clock.now()), calendar)
 
     async def backfill(self, job: str, *, start: date, end: date, actor: str, reason: str = "") -> list[Run]:
         """Create one run for each working day of the range that has none at all, due at its first firing.
@@ -95,8 +105,9 @@ class Actions(ABC):
         instant = self._first_instant(job, day)
         if instant is None or (job.schedules and instant > self.clock.now()):
             return None
+        at = self._place_in_logbook()
         run = self.desk.create(job, day, Trigger.BACKFILL, instant)
-        self._tell("backfill", run, None, actor, reason)
+        self._tell("backfill", run, None, actor, reason, at)
         return run
 
     def _first_instant(self, job: Job, day: date) -> datetime | None:
@@ -110,7 +121,7 @@ class Actions(ABC):
 
     async def hold(self, run_id: str, *, actor: str, reason: str = "") -> Run:
         """Keep an open run that is not running from going on."""
-        return await self._on_run("hold", run_id, ev.Held(actor), actor, reason, HOLDABLE)
+        return await self._on_run("hold", run_id, ev.Held(actor, reason), actor, reason, HOLDABLE)
 
     async def release(self, run_id: str, *, actor: str, reason: str = "") -> Run:
         """Let a held run go. One held in line or between two tries has waited enough: only overlap is asked."""
@@ -118,18 +129,19 @@ class Actions(ABC):
         self._must_be(run, frozenset({RunState.HELD}), "release")
         job = self._enabled(run.job)
         waived = run.held_from in (RunState.QUEUED, RunState.RETRY_WAIT)
-        after = self.desk.apply(run, ev.Released(actor, self.desk.patience_of(job)))
+        at = self._place_in_logbook()
+        after = self.desk.apply(run, ev.Released(actor, self.desk.patience_of(job), reason))
         event = evaluate(after, job, self.desk.facts(after, job, waived=waived))
         if event is not None:
             self.desk.decided(after, event)
-        return await self._done("release", after, run, actor, reason)
+        return await self._done("release", after, run, actor, reason, at)
 
     async def force_start(self, run_id: str, *, actor: str, reason: str = "") -> Run:
         """Put a run at the head of the line, past dependencies, overlap, holds and pauses; pools and the cap stay."""
         run = await self._run(run_id)
         self._enabled(run.job)
         allowed = HOLDABLE | {RunState.HELD}
-        return await self._on_run("force_start", run_id, ev.ForceStarted(actor), actor, reason, allowed)
+        return await self._on_run("force_start", run_id, ev.ForceStarted(actor, reason), actor, reason, allowed)
 
     async def kill(self, run_id: str, *, actor: str, reason: str = "") -> Run:
         """End a running attempt; the run fails, `killed by ACTOR`, and is not tried again."""
@@ -138,27 +150,30 @@ class Actions(ABC):
         attempt = self.desk.latest_attempt(run_id)
         if attempt is not None and attempt.kill_by is not None:
             raise Conflict(f"{run_id} is already being killed", mend=f"`pysched why {run.job}` says what it waits for")
+        at = self._place_in_logbook()
         after = self.desk.set_kill(run, actor)
-        return await self._done("kill", after, run, actor, reason)
+        return await self._done("kill", after, run, actor, reason, at)
 
     async def skip(self, run_id: str, *, actor: str, reason: str = "") -> Run:
         """Skip an open run that is not running: its dependants take it as a success."""
-        return await self._on_run("skip", run_id, ev.SkippedByHand(actor), actor, reason, HOLDABLE | {RunState.HELD})
+        return await self._on_run(
+            "skip", run_id, ev.SkippedByHand(actor, reason), actor, reason, HOLDABLE | {RunState.HELD}
+        )
 
     async def cancel(self, run_id: str, *, actor: str, reason: str = "") -> Run:
         """Call an open run off that is not running: its dependants are blocked by it."""
         allowed = HOLDABLE | {RunState.HELD}
-        return await self._on_run("cancel", run_id, ev.CancelledByHand(actor), actor, reason, allowed)
+        return await self._on_run("cancel", run_id, ev.CancelledByHand(actor, reason), actor, reason, allowed)
 
     async def mark_success(self, run_id: str, *, actor: str, reason: str = "") -> Run:
         """Declare a run that is not running succeeded, ended or not."""
         allowed = frozenset(RunState) - {RunState.RUNNING}
-        return await self._on_run("mark_success", run_id, ev.MarkedSuccess(actor), actor, reason, allowed)
+        return await self._on_run("mark_success", run_id, ev.MarkedSuccess(actor, reason), actor, reason, allowed)
 
     async def mark_failed(self, run_id: str, *, actor: str, reason: str = "") -> Run:
         """Declare a run that is not running failed, ended or not."""
         allowed = frozenset(RunState) - {RunState.RUNNING}
-        return await self._on_run("mark_failed", run_id, ev.MarkedFailed(actor), actor, reason, allowed)
+        return await self._on_run("mark_failed", run_id, ev.MarkedFailed(actor, reason), actor, reason, allowed)
 
     async def rerun(self, run_id: str, *, actor: str, downstream: bool = False, reason: str = "") -> list[Run]:
         """Reopen an ended run with a fresh retry budget; `downstream` reopens the ended runs that depend on it too.
@@ -172,15 +187,16 @@ class Actions(ABC):
         self._must_be(run, FINAL_STATES, "rerun")
         self._enabled(run.job)
         chosen = [run, *(self._downstream(run) if downstream else ())]
-        reopened = [(old, self._reopen(old, actor)) for old in chosen]
-        for old, after in reopened:
-            self._tell("rerun", self.desk.look(after), old, actor, reason)
+        reopened = [(old, self._place_in_logbook(), self._reopen(old, actor, reason)) for old in chosen]
+        looked_at = [(old, at, self.desk.look(after)) for old, at, after in reopened]
+        for old, at, after in reversed(looked_at):  # from the last place to the first: none moves another
+            self._tell("rerun", after, old, actor, reason, at)
         await self.proceed()
-        return [self._shown(after.run_id) for _, after in reopened]
+        return [self._shown(after.run_id) for _, _, after in reopened]
 
-    def _reopen(self, run: Run, actor: str) -> Run:
+    def _reopen(self, run: Run, actor: str, reason: str) -> Run:
         job = self.desk.config.jobs[run.job]
-        return self.desk.apply(run, ev.Rerun(actor, self.desk.patience_of(job)))
+        return self.desk.apply(run, ev.Rerun(actor, self.desk.patience_of(job), reason))
 
     def _downstream(self, run: Run) -> list[Run]:
         """Return the ended runs that depend on a run, transitively, nearest first."""
@@ -204,8 +220,9 @@ class Actions(ABC):
     ) -> Run:
         run = await self._run(run_id)
         self._must_be(run, allowed, action)
+        at = self._place_in_logbook()
         after = self.desk.apply(run, event)
-        return await self._done(action, after, run, actor, reason)
+        return await self._done(action, after, run, actor, reason, at)
 
     async def _run(self, run_id: str) -> Run:
         """Return a run's working copy, read back from the store if it is old. Raises NotFound, Unavailable."""
@@ -226,44 +243,56 @@ class Actions(ABC):
     def _enabled(self, name: str) -> Job:
         job = self.desk.config.jobs.get(name)
         if job is None:
-            raise NotFound(f"there is no job {name}", mend="`pysched status` lists the jobs")
+            raise no_such_job(name, self.desk.config.jobs)
         if not job.enabled:
             raise Conflict(f"job {name} is disabled", where=str(job.source), mend="set `enabled: true` and reload")
         return job
 
     def _must_be(self, run: Run, allowed: frozenset[RunState], action: str) -> None:
         if run.state not in allowed:
-            verb = action.replace("_", "-")
-            raise Conflict(f"{run.run_id} is {run.state}, so {verb} does not apply", mend=_instead(run, action))
+            deed = action.replace("_", "-")
+            raise Conflict(f"{run.run_id} is {run.state}, so {deed} does not apply", mend=instead(run, deed))
 
-    async def _done(self, action: str, run: Run, before: Run | None, actor: str, reason: str) -> Run:
+    async def _done(
+        self,
+        action: str,
+        run: Run,
+        before: Run | None,
+        actor: str,
+        reason: str,
+        at: int,
+        more: Mapping[str, object] | None = None,
+    ) -> Run:
         """Write the logbook line, bring it all to the disk with what follows; returns the run as shown."""
-        self._tell(action, run, before, actor, reason)
+        self._tell(action, run, before, actor, reason, at, more)
         await self.proceed()
         return self._shown(run.run_id)
 
-    def _tell(self, action: str, run: Run, before: Run | None, actor: str, reason: str) -> None:
+    def _place_in_logbook(self) -> int:
+        """Return where a deed's line belongs: before those of all that comes of it. No await until it is written."""
+        return len(self.desk.tray.lines)
+
+    def _tell(
+        self,
+        action: str,
+        run: Run,
+        before: Run | None,
+        actor: str,
+        reason: str,
+        at: int,
+        more: Mapping[str, object] | None = None,
+    ) -> None:
         current = self.desk.book.get(run.run_id) or run
         detail: dict[str, object] = {
             "before": before.state.value if before else None,
             "after": current.state.value,
+            **(more or {}),
         }
         if reason:
             detail["reason"] = reason
-        self.desk.tray.lines.append(self.desk.line(action, run, actor=actor, detail=detail))
+        self.desk.tray.lines.insert(at, self.desk.line(action, run, actor=actor, detail=detail))
 
     def _shown(self, run_id: str) -> Run:
         run = self.desk.book.published(run_id)
         assert run is not None, f"{run_id} was saved and is not shown"
         return run
-
-
-def _instead(run: Run, action: str) -> str:
-    """Say what does apply."""
-    if run.state is RunState.RUNNING:
-        return "kill it first" if action != "rerun" else "wait for its end, or kill it"
-    if action == "rerun":
-        return "only an ended run can be rerun; force-start starts an open one now"
-    if run.is_final:
-        return "it has ended; rerun opens it again"
-    return f"`pysched why {run.job}` says what it waits for"

@@ -13,9 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import chain
 from typing import TypeVar
 
 from pyscheduler.engine.compact import pack, unpack
+from pyscheduler.engine.numbering import STEP, Numbering
 from pyscheduler.model.ids import make_run_id
 from pyscheduler.model.run import ACTIVE_STATES, Run, RunState, Trigger
 from pyscheduler.rules.dependencies import cancelled_by_overlap, standing
@@ -34,13 +36,39 @@ K = TypeVar("K")
 class _Day:
     """What is known of one job's run date: the run that stands for it, the highest number, its dependency run.
 
-    `stands` is the key by which `latest` beat the others (`_rank`), -1 where it is not in memory.
+    `stands` is the key by which `latest` beat the others (`_rank`), -1 where it is not in memory. Numbers run from 1 to
+    `low`; those after a restore (`numbering.py`) are far above, and kept singly in `high`.
     """
 
     latest: str
     stands: int
-    max_seq: int
+    max_seq: int = 0
     dependency_run: str | None = None
+    low: int = 0
+    high: dict[int, None] | None = None
+
+    def take(self, seq: int) -> None:
+        """Learn that a number is taken; of low ones, that all below it are."""
+        self.max_seq = max(self.max_seq, seq)
+        if seq < STEP:
+            self.low = max(self.low, seq)
+        elif self.high is None:
+            self.high = {seq: None}
+        else:
+            self.high[seq] = None
+
+    def give_back(self, seq: int) -> None:
+        """Learn that the highest number was never on disk."""
+        if seq == self.max_seq:
+            if self.high is not None and self.high.pop(seq, 0) is None:
+                self.max_seq = max(self.high, default=self.low)
+            else:
+                self.low -= seq == self.low
+                self.max_seq -= 1
+
+    def seqs(self) -> Iterator[int]:
+        """Iterate over the numbers that may be in memory."""
+        return chain(range(1, self.low + 1), self.high or ())
 
 
 class RunBook:
@@ -49,6 +77,8 @@ class RunBook:
     def __init__(self, memory_start: date = date.min) -> None:
         self.memory_start = memory_start
         self.upstream_days: Callable[[Run], tuple[Day, ...]] = lambda _run: ()
+        self.numbering: Numbering | None = None
+        """How new runs are numbered since a restore, None where the store was never restored."""
         self._live: dict[str, Run] = {}
         self._shown: dict[str, Run] = {}
         self._ended: dict[str, bytes] = {}
@@ -91,7 +121,7 @@ class RunBook:
         day = self._days.get((job, run_date))
         if day is None:
             return []
-        ids = (make_run_id(job, run_date, seq) for seq in range(1, day.max_seq + 1))
+        ids = (make_run_id(job, run_date, seq) for seq in day.seqs())
         runs = [run for run in map(self.get, ids) if run is not None]
         return sorted(runs, key=lambda run: (run.scheduled_at, run.seq))
 
@@ -113,7 +143,8 @@ class RunBook:
     def next_seq(self, job: str, run_date: date) -> int:
         """Return the next free number of the job and date."""
         day = self._days.get((job, run_date))
-        return 1 if day is None else day.max_seq + 1
+        floor = 0 if self.numbering is None else self.numbering.floor_of(run_date)
+        return max(floor, 0 if day is None else day.max_seq) + 1
 
     def active_for(self, job: str) -> list[Run]:
         """Return the queued and running runs of the job, by (scheduled_at, seq)."""
@@ -190,9 +221,8 @@ class RunBook:
         """Learn that numbers up to `seq` are taken, whether or not those runs are in memory."""
         day = self._days.get((job, run_date))
         if day is None:
-            self._days[(job, run_date)] = _Day(make_run_id(job, run_date, seq), -1, seq)
-        else:
-            day.max_seq = max(day.max_seq, seq)
+            day = self._days[(job, run_date)] = _Day(make_run_id(job, run_date, seq), -1)
+        day.take(seq)
 
     def is_complete(self, job: str, run_date: date) -> bool:
         """Whether all runs of the job and date are in memory."""
@@ -230,7 +260,7 @@ class RunBook:
         gone = [key for key in self._days if key[1] < day and not keep(key) and not self._has_live(key)]
         count = 0
         for key in gone:
-            for seq in range(1, self._days.pop(key).max_seq + 1):
+            for seq in self._days.pop(key).seqs():
                 count += self._ended.pop(make_run_id(*key, seq), None) is not None
             self._loaded.discard(key)
         return count
@@ -247,9 +277,8 @@ class RunBook:
         key = (run.job, run.run_date)
         day = self._days.get(key)
         if day is None:
-            day = self._days[key] = _Day(run.run_id, -1, run.seq)
-        if run.seq > day.max_seq:
-            day.max_seq = run.seq
+            day = self._days[key] = _Day(run.run_id, -1)
+        day.take(run.seq)
         if run.trigger in DAY_TRIGGERS:
             day.dependency_run = run.run_id
         if run.trigger in SLOT_TRIGGERS:
@@ -307,7 +336,7 @@ class RunBook:
         for key in self._waits.pop(run.run_id, ()):
             _mark(self._waiting, key, run.run_id, on=False)
         day = self._days[(run.job, run.run_date)]
-        day.max_seq -= day.max_seq == run.seq
+        day.give_back(run.seq)
         self._reindex_day(run.job, run.run_date, gone=not day.max_seq)
 
 

@@ -17,12 +17,13 @@ from datetime import datetime
 from typing import Final
 
 from pyscheduler.config import Config
+from pyscheduler.engine.absent import no_such_job
 from pyscheduler.engine.actions import Actions
 from pyscheduler.engine.firings import SLICE, Entry, Firings
 from pyscheduler.engine.listeners import Listeners
 from pyscheduler.engine.orders import Orders
 from pyscheduler.engine.pauses import EVERYTHING, Pause
-from pyscheduler.errors import Conflict, NotFound
+from pyscheduler.errors import Conflict
 from pyscheduler.model import event as ev
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.job import Job
@@ -51,6 +52,8 @@ class Controls(Actions):
     environ: Mapping[str, str]
     boot_id: str
     catch_up_held: tuple[datetime, datetime] | None
+    called_off: tuple[str, ...] = ()
+    """The ids of the runs that the latest reload called off."""
 
     # ----------------------------------------------------------------- pause and resume
 
@@ -98,7 +101,7 @@ class Controls(Actions):
 
     def _target(self, job: str | None) -> str:
         if job is not None and job not in self.desk.config.jobs:
-            raise NotFound(f"there is no job {job}", mend="`pysched status` lists the jobs")
+            raise no_such_job(job, self.desk.config.jobs)
         return EVERYTHING if job is None else job
 
     def _jobs_of(self, what: str) -> list[Job]:
@@ -126,6 +129,7 @@ class Controls(Actions):
             self.check_usable()
             self._swap(config, entries, now)
         cancelled = await self._redefine(old_jobs)
+        self.called_off = tuple(cancelled)
         detail = {"before": before, "after": self.desk.version, "digest": config.digest, "cancelled": cancelled}
         if reason:
             detail["reason"] = reason
@@ -155,7 +159,7 @@ class Controls(Actions):
     def _swap(self, config: Config, entries: list[Entry], now: datetime) -> None:
         desk = self.desk
         desk.config, desk.version = config, desk.version + 1
-        self.orders = Orders(config, desk.version, self.environ, self.boot_id)
+        self.orders = Orders(config, desk.version, self.environ, self.boot_id, desk.book.numbering)
         desk.admission.set_limits(config.settings.max_running, config.pools)
         desk.book.reindex_waits()
         desk.window_start(now)

@@ -16,19 +16,20 @@ from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
 from pyscheduler.config import Config
+from pyscheduler.engine.absent import no_such_job
 from pyscheduler.engine.book import Day, RunBook
 from pyscheduler.engine.desk import Desk
 from pyscheduler.engine.hindsight import dropped_line, first_known
-from pyscheduler.engine.pauses import EVERYTHING
 from pyscheduler.engine.ports import Clock
+from pyscheduler.engine.waiting import paused, standing
 from pyscheduler.errors import BadRequest, NotFound
 from pyscheduler.model.firing import Firing
 from pyscheduler.model.ids import parse_run_id
 from pyscheduler.model.job import Job, RunDateRule
-from pyscheduler.model.run import LogbookLine, Run, RunState
-from pyscheduler.rules.admission import needs_of, order_of
+from pyscheduler.model.run import Attempt, LogbookLine, Run, RunState
+from pyscheduler.rules.admission import order_of
 from pyscheduler.rules.dependencies import Upstream, latest_of
-from pyscheduler.rules.why import Answer, Culprit, DateFacts, RunFacts, blamed, shortages, why_no_run, why_run
+from pyscheduler.rules.why import Answer, Culprit, DateFacts, RunFacts, blamed, why_no_run, why_paused, why_run
 from pyscheduler.store.reads import Reads
 from pyscheduler.timetable.firings import default_run_date
 from pyscheduler.timetable.zone import zone
@@ -80,8 +81,10 @@ async def explain(
         raise BadRequest("name a job or a run", mend="ask with job= and perhaps run_date=, or with run=")
     run = None if run_date is not None else _oldest_open(engine, job)
     if run is not None:
-        return await explainer.of_run(run)
-    return await explainer.of_date(job, run_date or _default_date(engine, job))
+        return explainer.with_pause(await explainer.of_run(run))
+    today = _default_date(engine, job)
+    answer = await explainer.of_date(job, run_date or today)
+    return explainer.with_pause(answer) if run_date in (None, today) else answer
 
 
 def say_in(timezone: str) -> Callable[[datetime], str]:
@@ -107,7 +110,7 @@ def _default_date(engine: Explained, name: str) -> date:
 def _job(engine: Explained, name: str) -> Job:
     job = engine.config.jobs.get(name)
     if job is None:
-        raise NotFound(f"there is no job {name}", mend="`pysched status` lists the jobs")
+        raise no_such_job(name, engine.config.jobs)
     return job
 
 
@@ -155,6 +158,14 @@ class _Explainer:
             up if up.run_date is None else replace(up, run=standing[up.dependency.job, up.run_date]) for up in named
         ]
 
+    def with_pause(self, answer: Answer) -> Answer:
+        """Return the answer about a job as it is now with the pause that keeps more of it from coming."""
+        job = self._engine.config.jobs.get(answer.job)
+        pause = paused(self._desk, answer.job, self._say)
+        if pause is None or job is None or not job.enabled or not job.schedules or answer.culprit is Culprit.PAUSED:
+            return answer
+        return why_paused(answer, pause)
+
     async def of_date(self, name: str, run_date: date) -> Answer:
         """Answer for the run that stands for a job's run date, or for there being none."""
         run = (await self._standing([(name, run_date)]))[name, run_date]
@@ -197,27 +208,21 @@ class _Explainer:
     # ----------------------------------------------------------------- facts about a run
 
     async def _about_run(self, run: Run, job: Job | None) -> RunFacts:
-        desk, admission = self._desk, self._desk.admission
-        needs = needs_of(job) if job is not None else ()
-        gated = run.state is RunState.QUEUED and desk.is_gated(run)
-        return RunFacts(
-            upstreams=await self._upstreams(job, run.run_date),
-            active=[other for other in desk.book.active_for(run.job) if other.run_id != run.run_id],
-            paused_by=self._paused(run.job),
-            max_running=admission.max_running,
-            running=admission.running,
-            shortage=shortages(needs, admission.free, admission.pools, admission.holders_of),
-            attempt=desk.latest_attempt(run.run_id),
-            wake_at=run.not_before if gated or run.state is RunState.RETRY_WAIT else None,
+        upstreams, ended = await self._upstreams(job, run.run_date), await self._ended_attempt(run)
+        facts = standing(self._desk, run, job, self._say)
+        return replace(
+            facts,
+            upstreams=upstreams,
+            active=[other for other in self._desk.book.active_for(run.job) if other.run_id != run.run_id],
+            attempt=ended or facts.attempt,
             ahead=self._ahead(run, job) if job is not None and run.state is RunState.QUEUED else 0,
         )
 
-    def _paused(self, name: str) -> str | None:
-        for what, words in ((name, "the job"), (EVERYTHING, "the scheduler")):
-            if (pause := self._desk.pauses.get(what)) is not None:
-                reason = f" ({pause.reason})" if pause.reason else ""
-                return f"{words} is paused by {pause.by} since {self._say(pause.since)}{reason}"
-        return None
+    async def _ended_attempt(self, run: Run) -> Attempt | None:
+        """Return the latest attempt of an ended run: its row is in the store only."""
+        if not run.is_final or not run.attempt:
+            return None
+        return (await asyncio.to_thread(self._engine.store.latest_attempts, [run.run_id])).get(run.run_id)
 
     def _ahead(self, run: Run, job: Job) -> int:
         """Count the runs before it in line that have waited so long that pools it needs are kept free for them."""
@@ -241,9 +246,9 @@ class _Explainer:
     async def _about_date(self, job: Job, run_date: date) -> DateFacts:
         engine, now = self._engine, self._engine.clock.now()
         upstreams = await self._upstreams(job, run_date)
-        paused_by = self._paused(job.name)
+        pause = paused(self._desk, job.name, self._say)
         if not job.schedules:
-            return DateFacts(paused_by=paused_by, upstreams=upstreams)
+            return DateFacts(paused=pause, upstreams=upstreams)
         timetable = engine.config.timetable(job.name)
         firings = timetable.on(run_date)
         past = [firing for firing in firings if firing.scheduled_at <= now]
@@ -258,9 +263,8 @@ class _Explainer:
         return DateFacts(
             firings=firings,
             off=None if firings else self._off(job, run_date),
-            previous=None if firings else self._previous(job, run_date),
-            following=None if firings else self._following(job, run_date),
-            paused_by=paused_by,
+            **({} if firings else self._around(job, run_date)),
+            paused=pause,
             dropped=dropped,
             first_known=known_since,
             catch_up_held=bool(past) and held is not None and held[0] < past[-1].scheduled_at <= held[1],
@@ -280,17 +284,14 @@ class _Explainer:
     def _midnight(self, job: Job, run_date: date) -> datetime:
         return zone(job.timezone).resolve(datetime.combine(run_date, time.min)).instant
 
-    def _previous(self, job: Job, run_date: date) -> Firing | None:
-        midnight = self._midnight(job, run_date)
-        missed = self._engine.config.timetable(job.name).missed(midnight - NEAR, midnight, 1)
-        return missed.last
-
-    def _following(self, job: Job, run_date: date) -> Firing | None:
-        timetable = self._engine.config.timetable(job.name)
-        firing = timetable.next(self._midnight(job, run_date))
-        while firing is not None and firing.run_date <= run_date:
-            firing = timetable.next(firing.scheduled_at)
-        return firing
+    def _around(self, job: Job, run_date: date) -> dict[str, Firing | None]:
+        """Return the firings around a run date without any: neighbours by run date, whenever they fire."""
+        timetable, midnight = self._engine.config.timetable(job.name), self._midnight(job, run_date)
+        previous = timetable.missed(midnight - NEAR, midnight, 1).last
+        firing = timetable.next(midnight)
+        while firing is not None and firing.run_date <= run_date:  # it fires on a later day than it is for
+            previous, firing = firing, timetable.next(firing.scheduled_at)
+        return {"previous": previous, "following": firing}
 
     def _remembered(self, store: Reads, job: Job, due: datetime, run_date: date) -> tuple[str | None, datetime | None]:
         """Return what the logbook says of a past firing without a run, and since when the job is known."""

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -23,6 +24,8 @@ from pyscheduler.model.firing import Firing
 from pyscheduler.model.job import Job
 from pyscheduler.model.run import LogbookLine, Trigger
 from pyscheduler.rules.recovery import KEEP, CaughtUp, catch_up
+
+log = logging.getLogger(__name__)
 
 LATE_S: Final = 120.0
 SLICE: Final = 25
@@ -105,8 +108,18 @@ class Firings:
         return self._heap[0][0] if self._heap else None
 
     def upcoming(self) -> dict[str, datetime]:
-        """Return when each job that is enabled and has a schedule fires next."""
-        return {name: instant for instant, name, _ in self._heap}
+        """Return when each job that is enabled and has a schedule fires next.
+
+        Without paused jobs: their firings are dropped, so there is none to look forward to.
+        """
+        covers = self._desk.pauses.covers
+        return {name: instant for instant, name, _ in self._heap if covers(name) is None}
+
+    def next_run(self) -> datetime | None:
+        """Return when the next firing is due that will get a run, None if there is none."""
+        if not self._desk.pauses.items():
+            return self.next_instant()
+        return min(self.upcoming().values(), default=None)
 
     @property
     def handled(self) -> datetime:
@@ -227,6 +240,13 @@ class Firings:
             why=why,
         )
         self._desk.tray.lines.append(_about(line, job.name))
+        log.warning(
+            "%s: %d of its firings got no run (%s): from %s to %s", job.name, found.dropped, why, *_ends(line.detail)
+        )
+
+
+def _ends(detail: Mapping[str, object]) -> tuple[object, object]:
+    return detail["first"], detail["last"]
 
 
 def _about(line: LogbookLine, job: str) -> LogbookLine:

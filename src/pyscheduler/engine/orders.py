@@ -14,6 +14,7 @@ from pathlib import Path
 from pyscheduler.config import Config
 from pyscheduler.config.templates import Prepared, TemplateError, filled, prepared
 from pyscheduler.engine.environment import base_environment, inherited, run_facts
+from pyscheduler.engine.numbering import Numbering
 from pyscheduler.engine.ports import AttemptRef, LaunchSpec
 from pyscheduler.model.job import Job
 from pyscheduler.model.run import Attempt, Run
@@ -31,8 +32,15 @@ class Order:
 class Orders:
     """Makes orders under one configuration. Each template is taken apart once and filled for every attempt."""
 
-    def __init__(self, config: Config, version: int, environ: Mapping[str, str], boot_id: str) -> None:
-        self._config, self._version, self._boot_id = config, version, boot_id
+    def __init__(
+        self,
+        config: Config,
+        version: int,
+        environ: Mapping[str, str],
+        boot_id: str,
+        numbering: Numbering | None = None,
+    ) -> None:
+        self._config, self._version, self._boot_id, self._numbering = config, version, boot_id, numbering
         self._base = base_environment(environ, config.withheld)
         self._folder = str(config.path.parent)
         self._status = os.path.join(config.settings.state_dir, "status")
@@ -80,8 +88,8 @@ class Orders:
             argv=argv,
             env=env,
             cwd=os.path.abspath(fill(job.cwd)) if job.cwd is not None else None,
-            stdout_path=self._log_path(fill(job.stdout)),
-            stderr_path=None if job.merges_output else self._log_path(fill(job.stderr)),
+            stdout_path=self._log_path(fill(job.stdout), run),
+            stderr_path=None if job.merges_output else self._log_path(fill(job.stderr), run),
             status_path=Path(self._status, f"{run.run_id}.{number}.{key}.json"),
             timeout_s=job.timeout_s,
             kill_grace_s=job.kill_grace_s,
@@ -103,8 +111,10 @@ class Orders:
             "log_dir": self._log_dir,
         }
 
-    def _log_path(self, text: str) -> Path:
+    def _log_path(self, text: str, run: Run) -> Path:
         """Return a log's absolute path: relative ones stand beside the main configuration file (DESIGN 8 row 13)."""
+        if self._numbering is not None:
+            text = self._numbering.log_name(text, run.created_at)
         return Path(os.path.normpath(os.path.join(self._folder, text)))
 
 

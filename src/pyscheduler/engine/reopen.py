@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import random
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING, Final
 from pyscheduler.engine.desk import Desk
 from pyscheduler.engine.firings import JUST_BEFORE, SLICE
 from pyscheduler.engine.machine import booted_at
+from pyscheduler.engine.numbering import KEY as NUMBERING
+from pyscheduler.engine.numbering import Numbering
 from pyscheduler.engine.orders import Orders, ref_of
 from pyscheduler.engine.pauses import Pauses
 from pyscheduler.engine.ports import AttemptHandle, Finished, Found, Lost, Running
@@ -29,9 +32,12 @@ from pyscheduler.rules.lifecycle import next_wake
 from pyscheduler.rules.overlap import turn_key
 from pyscheduler.rules.recovery import NO_ROW, found_ended, missing_row
 from pyscheduler.store import Store
+from pyscheduler.timetable.zone import zone
 
 if TYPE_CHECKING:
     from pyscheduler.engine.core import Engine
+
+log = logging.getLogger(__name__)
 
 FINDS_AT_ONCE: Final = 64
 
@@ -47,6 +53,7 @@ class _Register:
     jobs_with_runs: set[str]
     first_dates: dict[str, date]
     store_is_older: bool
+    generation: int
 
 
 def _read(store: Store, self_dependent: list[str]) -> _Register:
@@ -60,6 +67,7 @@ def _read(store: Store, self_dependent: list[str]) -> _Register:
         store.jobs_with_runs(),
         store.first_dates(self_dependent),
         generation.older,
+        generation.next,
     )
 
 
@@ -70,7 +78,8 @@ async def reopen(engine: Engine) -> None:
     now = engine.clock.now()
     is_new = register.config is None or register.config.digest != config.digest
     desk.version = (register.config.version if register.config else 0) + is_new
-    engine.orders = Orders(config, desk.version, engine.environ, engine.boot_id)
+    _go_on_numbering(engine, register, now)
+    engine.orders = Orders(config, desk.version, engine.environ, engine.boot_id, desk.book.numbering)
     desk.pauses = Pauses.from_text(register.values.get("paused"))
     desk.first_dates = dict(register.first_dates)
     await _load_memory(engine, register, now)
@@ -82,6 +91,20 @@ async def reopen(engine: Engine) -> None:
     _remember_start(engine, register, now, is_new=is_new)
     await engine.firings.rebuild(now if "last_tick" in register.values else now - JUST_BEFORE)
     await engine.proceed()
+
+
+def _go_on_numbering(engine: Engine, register: _Register, now: datetime) -> None:
+    """Number new runs as the last engine did; above all numbers there ever were, where the store is older."""
+    desk = engine.desk
+    if not register.store_is_older:
+        desk.book.numbering = Numbering.remembered(register.values)
+        return
+    today = zone(desk.config.settings.timezone).today(now)
+    desk.book.numbering = numbering = Numbering.after_restore(register.generation, now, today)
+    desk.tray.engine[NUMBERING] = numbering.to_text()
+    until = numbering.until.isoformat()
+    desk.tray.lines.append(desk.line("restored", numbered_above=numbering.above, until=until))
+    log.warning("the store is older than its folder: new runs up to %s are numbered above %d", until, numbering.above)
 
 
 def self_dependent_jobs(desk: Desk) -> list[str]:

@@ -43,7 +43,7 @@ def _account(user: str | None) -> pwd.struct_passwd | None:
     try:
         return pwd.getpwnam(user)
     except KeyError:
-        raise CannotStart(f"no user {user!r} on this machine") from None
+        raise CannotStart(f"no user {user!r} on this machine; create it, or correct the job's user") from None
 
 
 def _read(fd: int) -> bytes:
@@ -76,24 +76,38 @@ def _child(
 
 
 def _set_up(body: Body, account: pwd.struct_passwd | None) -> None:
-    try:
-        _limit(body.limits)
-        if body.nice is not None:
+    """Set up everything, each step's fault with the key that asks for it. CannotStart."""
+    _limit(body.limits)
+    if body.nice is not None:
+        try:
             os.nice(body.nice)
-        if account is not None:
+        except OSError as error:
+            raise CannotStart(f"cannot set nice {body.nice}: {error.strerror}") from None
+    if account is not None:
+        try:
             _become(account)
-    except (OSError, ValueError) as error:
-        raise CannotStart(f"cannot set up the job: {error}") from None
+        except (OSError, ValueError) as error:
+            raise CannotStart(_no_way_to_be(account.pw_name, error)) from None
+
+
+def _no_way_to_be(user: str, error: OSError | ValueError) -> str:
+    why = error.strerror if isinstance(error, OSError) else str(error)
+    mend = "; only a scheduler that runs as root can: run it as root, or leave user out" if os.geteuid() else ""
+    return f"cannot become user {user}: {why}{mend}"
 
 
 def _limit(limits: dict[str, int]) -> None:
-    """Set each limit, soft and hard alike; only `cpu` leaves room for its SIGXCPU to be handled."""
+    """Set each limit, soft and hard alike; only `cpu` leaves room for its SIGXCPU to be handled. CannotStart."""
     for name, value in limits.items():
         which = getattr(resource, f"RLIMIT_{name.upper()}", None)
         if which is None:
-            raise ValueError(f"no limit is called {name!r} here")
+            raise CannotStart(f"cannot set limits.{name}: no limit is called so here")
         hard = value + CPU_MARGIN_S if name == "cpu" and value >= 0 else value
-        resource.setrlimit(which, (value, hard))
+        try:
+            resource.setrlimit(which, (value, hard))
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise CannotStart(f"cannot set limits.{name} to {value}: {why}") from None
 
 
 def _become(account: pwd.struct_passwd) -> None:

@@ -1,7 +1,8 @@
 """What has happened to a run, past tense and finer than it was reported.
 
 A guard is never an `if` in the state machine: whoever sees an attempt end first says whether it succeeded, failed with
-tries left or spent the last one, and only then the table in `rules/lifecycle.py` is asked. `by` is an operator's name.
+tries left or spent the last one, and only then the table in `rules/lifecycle.py` is asked. `by` is an operator's name,
+`why` the reason they gave, if any.
 """
 
 from __future__ import annotations
@@ -122,6 +123,7 @@ class Held(Event):
     """An operator holds it."""
 
     by: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,7 @@ class Released(Event):
 
     by: str
     wait_until: datetime | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,7 @@ class ForceStarted(Event):
     """An operator puts it at the head of the line, whatever it waits for."""
 
     by: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,7 @@ class SkippedByHand(Event):
     """An operator skips it; that satisfies its dependants."""
 
     by: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +156,7 @@ class CancelledByHand(Event):
     """An operator calls it off; that does not satisfy its dependants."""
 
     by: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +164,7 @@ class MarkedSuccess(Event):
     """An operator vouches for it."""
 
     by: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +172,7 @@ class MarkedFailed(Event):
     """An operator declares it failed."""
 
     by: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +181,7 @@ class Rerun(Event):
 
     by: str
     wait_until: datetime | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

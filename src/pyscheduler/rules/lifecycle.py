@@ -147,25 +147,30 @@ def _attempt_changes(run: Run, event: ev.Event) -> dict[str, Any]:
 
 def _hand_changes(run: Run, event: ev.Event, now: datetime) -> dict[str, Any]:
     match event:
-        case ev.Held(by):
-            return {"reason": f"held by {by}", "cause": Cause.HAND, "held_from": run.state}
-        case ev.Released(by, wait_until):
-            return {"reason": f"released by {by}", "cause": Cause.HAND, "wait_until": wait_until}
-        case ev.ForceStarted(by):
+        case ev.Held(by, why):
+            return _by_hand("held", by, why) | {"held_from": run.state}
+        case ev.Released(by, wait_until, why):
+            return _by_hand("released", by, why) | {"wait_until": wait_until}
+        case ev.ForceStarted(by, why):
             place = {"forced": True, "queued_at": run.queued_at or now, "not_before": None}
-            return place | {"reason": f"force-started by {by}", "cause": Cause.HAND}
-        case ev.SkippedByHand(by):
-            return {"reason": f"skip by {by}", "cause": Cause.HAND}
-        case ev.CancelledByHand(by):
-            return {"reason": f"cancelled by {by}", "cause": Cause.HAND}
-        case ev.MarkedSuccess(by):
-            return {"reason": f"mark_success by {by}", "cause": Cause.HAND}
-        case ev.MarkedFailed(by):
-            return {"reason": f"mark_failed by {by}", "cause": Cause.HAND}
-        case ev.Rerun(by, wait_until):
+            return place | _by_hand("force-started", by, why)
+        case ev.SkippedByHand(by, why):
+            return _by_hand("skip", by, why)
+        case ev.CancelledByHand(by, why):
+            return _by_hand("cancelled", by, why)
+        case ev.MarkedSuccess(by, why):
+            return _by_hand("mark_success", by, why)
+        case ev.MarkedFailed(by, why):
+            return _by_hand("mark_failed", by, why)
+        case ev.Rerun(by, wait_until, why):
             fresh = {"attempt_base": run.attempt, "reruns": run.reruns + 1, "wait_until": wait_until}
-            return fresh | {"reason": f"rerun by {by}", "cause": Cause.HAND}
+            return fresh | _by_hand("rerun", by, why)
     return {}
+
+
+def _by_hand(deed: str, by: str, why: str) -> dict[str, Any]:
+    """Return reason and cause of an operator's deed: who did what and, where they said it, why."""
+    return {"reason": f"{deed} by {by}: {why}" if why else f"{deed} by {by}", "cause": Cause.HAND}
 
 
 def _stale(run: Run, to: RunState) -> dict[str, Any]:

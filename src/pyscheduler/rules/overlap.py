@@ -14,6 +14,8 @@ from pyscheduler.model.job import CatchUp, Job, Overlap
 from pyscheduler.model.run import Cause, Run, RunState, Trigger
 
 WAITS = "waiting for previous run"
+WAITS_AGAIN = "waiting for another run"
+"""Of a run that was tried before: what holds it back may well be a later one."""
 
 
 def meet_overlap(run: Run, job: Job, *, busy: bool, newest_waiter: Run | None) -> ev.Event:
@@ -23,7 +25,9 @@ def meet_overlap(run: Run, job: Job, *, busy: bool, newest_waiter: Run | None) -
     """
     if not busy or job.overlap is Overlap.ALLOW:
         return ev.BecameReady()
-    if not run.is_fresh or is_exempt(run, job):
+    if not run.is_fresh:
+        return ev.MustWait(WAITS_AGAIN, Cause.OVERLAP)
+    if is_exempt(run, job):
         return ev.MustWait(WAITS, Cause.OVERLAP)
     if job.overlap is Overlap.SKIP:
         return ev.OverlapRefused()
@@ -34,7 +38,7 @@ def meet_overlap(run: Run, job: Job, *, busy: bool, newest_waiter: Run | None) -
 
 def meet_overlap_again(job: Job, *, busy: bool) -> ev.Event:
     """Return what becomes of a run whose wait for the next try is over."""
-    return ev.RetryHeldUp(WAITS) if busy and job.overlap is not Overlap.ALLOW else ev.RetryDue()
+    return ev.RetryHeldUp(WAITS_AGAIN) if busy and job.overlap is not Overlap.ALLOW else ev.RetryDue()
 
 
 def is_exempt(run: Run, job: Job) -> bool:

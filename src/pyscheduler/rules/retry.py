@@ -6,13 +6,18 @@ answered; a timeout is one even if the job then left with 0.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from pyscheduler.model import event as ev
 from pyscheduler.model.job import Job
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import Attempt, Outcome, Run
+
+_ERRNO: Final = re.compile(r"^\[Errno \d+\] ")
+"""What the system's error text begins with; the text behind it says the same to people."""
 
 
 def outcome_of(attempt: Attempt, result: AttemptResult, job: Job | None) -> tuple[Outcome, str]:
@@ -20,7 +25,7 @@ def outcome_of(attempt: Attempt, result: AttemptResult, job: Job | None) -> tupl
     if attempt.kill_by is not None:
         return Outcome.KILLED, f"killed by {attempt.kill_by}"
     if result.start_error is not None:
-        return Outcome.START_ERROR, f"start error: {result.start_error}"
+        return Outcome.START_ERROR, f"start error: {_ERRNO.sub('', result.start_error)}"
     if result.stopped_by == "timeout":
         return Outcome.TIMEOUT, "timeout"
     if result.stopped_by == "kill":

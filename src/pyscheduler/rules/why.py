@@ -8,7 +8,7 @@ the caller binds to the scheduler's zone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
 
@@ -42,6 +42,14 @@ class Culprit(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Paused:
+    """A pause that is in force: who paused what since when, in words, and the command that ends it."""
+
+    text: str
+    resume: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """One culprit, what it is, and what would release the run. `because` answers for the upstream to blame."""
 
@@ -60,7 +68,7 @@ class RunFacts:
 
     upstreams: Sequence[Upstream] = ()
     active: Sequence[Run] = ()
-    paused_by: str | None = None
+    paused: Paused | None = None
     max_running: int = 0
     running: int = 0
     shortage: Sequence[tuple[str, int, int, int, Sequence[str]]] = ()
@@ -81,7 +89,7 @@ class DateFacts:
     off: str | None = None
     previous: Firing | None = None
     following: Firing | None = None
-    paused_by: str | None = None
+    paused: Paused | None = None
     dropped: str | None = None
     first_known: datetime | None = None
     catch_up_held: bool = False
@@ -93,8 +101,17 @@ SayTime = Callable[[datetime], str]
 
 def why_run(run: Run, job: Job | None, facts: RunFacts, say: SayTime) -> Answer:
     """Return why a run stands where it stands."""
-    culprit, text, release = _why_open(run, job, facts, say) if not run.is_final else _why_ended(run, say)
+    culprit, text, release = _why_ended(run, job, facts, say) if run.is_final else _why_open(run, job, facts, say)
     return Answer(culprit, text, release, run.job, run.run_date, run)
+
+
+def why_paused(answer: Answer, paused: Paused) -> Answer:
+    """Return the answer about a job that is paused: nothing new of it will come, whatever its run does."""
+    dropped = f"{paused.text}, so its firings are dropped"
+    if answer.run is not None and not answer.run.is_final:
+        return replace(answer, text=f"{answer.text}; {dropped}")
+    then = f"; {answer.text}" if answer.run is not None else ""
+    return replace(answer, culprit=Culprit.PAUSED, text=dropped + then, release=paused.resume)
 
 
 Words = tuple[Culprit, str, str]
@@ -125,8 +142,8 @@ def _why_running(run: Run, facts: RunFacts, say: SayTime) -> Words:
 
 
 def _why_queued(run: Run, facts: RunFacts, say: SayTime) -> Words:
-    if facts.paused_by is not None and not run.forced:
-        return Culprit.PAUSED, f"it is ready, but {facts.paused_by}", "pysched resume, or force-start it"
+    if facts.paused is not None and not run.forced:
+        return Culprit.PAUSED, f"it is ready, but {facts.paused.text}", f"{facts.paused.resume}, or force-start it"
     if facts.wake_at is not None:
         return Culprit.TIME, f"it is ready; its jitter delays it until {say(facts.wake_at)}", "time, or force-start it"
     if facts.running >= facts.max_running:
@@ -140,6 +157,16 @@ def _why_queued(run: Run, facts: RunFacts, say: SayTime) -> Words:
         text = f"{facts.ahead} runs stand before it, one of them waiting long enough to keep its pools free"
         return Culprit.POOL, text, "their start"
     return Culprit.STARTING, "it is about to start", "nothing: it starts within moments"
+
+
+def line_of(run: Run, facts: RunFacts, say: SayTime) -> str:
+    """Return the reason that a list shows: the run's own and, where it stands in line, what it stands there for."""
+    if run.state is not RunState.QUEUED:
+        return run.reason
+    culprit, text, _ = _why_queued(run, facts, say)
+    if culprit is Culprit.STARTING:
+        return run.reason
+    return f"{run.reason}; {text}" if run.reason else text
 
 
 def _why_undecided(run: Run, job: Job | None, facts: RunFacts, say: SayTime) -> Words:
@@ -168,8 +195,7 @@ def _blame(upstream: Upstream) -> str:
         return f"it needs {name}, which {upstream.inactive}"
     if run is None:
         return f"it waits for {name} of {upstream.run_date}{wanted}, which has no run yet"
-    reason = f": {run.reason}" if run.reason else ""
-    return f"it waits for {name} of {upstream.run_date}{wanted}, and {run.run_id} is {run.state}{reason}"
+    return f"it waits for {name} of {upstream.run_date}{wanted}, and {run.run_id} is {_state_and_reason(run)}"
 
 
 def _wanted(upstream: Upstream) -> str:
@@ -185,12 +211,29 @@ def _way_out(upstream: Upstream) -> str:
     return f"pysched rerun or mark-success {run.run_id}, or force-start this run"
 
 
-def _why_ended(run: Run, say: SayTime) -> Words:
-    reason = f": {run.reason}" if run.reason else ""
-    text = f"it ended at {say(run.updated_at)}, {run.state}{reason}"
+def _why_ended(run: Run, job: Job | None, facts: RunFacts, say: SayTime) -> Words:
+    text = f"it ended at {say(_ended_at(run, facts.attempt))}, {_state_and_reason(run)}"
+    again = f"pysched rerun {run.run_id}"
     if run.state is RunState.SUCCEEDED:
-        return Culprit.ENDED, text, f"nothing; pysched rerun {run.run_id} runs it again"
-    return Culprit.ENDED, text, f"pysched rerun {run.run_id}"
+        return Culprit.ENDED, text, f"nothing; {again} runs it again"
+    if job is None:
+        return Culprit.ENDED, text, f"put the job back into the configuration, reload, then {again}"
+    if not job.enabled:
+        return Culprit.ENDED, text, f"enabled: true, a reload, then {again}"
+    return Culprit.ENDED, text, again
+
+
+def _ended_at(run: Run, attempt: Attempt | None) -> datetime:
+    """Return when a run ended: with its attempt, whenever that was written down, or by what called it off."""
+    by_itself = attempt.ended_at if run.cause is Cause.NONE and attempt is not None else None
+    return by_itself or run.updated_at
+
+
+def _state_and_reason(run: Run) -> str:
+    """Return state and reason, a state that the reason begins with not said twice."""
+    if run.reason.startswith(f"{run.state}: ") or run.reason.startswith(f"{run.state} by "):
+        return run.reason
+    return f"{run.state}: {run.reason}" if run.reason else str(run.state)
 
 
 def why_no_run(job: Job, run_date: date, facts: DateFacts, now: datetime, say: SayTime) -> Answer:
@@ -226,9 +269,9 @@ def _why_none_follows(facts: DateFacts, trigger: str) -> Words:
 def _why_never_that_day(facts: DateFacts, say: SayTime, trigger: str) -> Words:
     near = []
     if facts.previous is not None:
-        near.append(f"the one before is {say(facts.previous.scheduled_at)} for {facts.previous.run_date}")
+        near.append(f"the firing before is {say(facts.previous.scheduled_at)} for {facts.previous.run_date}")
     if facts.following is not None:
-        near.append(f"the next is {say(facts.following.scheduled_at)} for {facts.following.run_date}")
+        near.append(f"the next firing is {say(facts.following.scheduled_at)} for {facts.following.run_date}")
     tail = f" ({'; '.join(near)})" if near else ""
     if facts.off is not None:
         return Culprit.CALENDAR, facts.off + tail, trigger
@@ -236,9 +279,9 @@ def _why_never_that_day(facts: DateFacts, say: SayTime, trigger: str) -> Words:
 
 
 def _why_not_yet(first: datetime, facts: DateFacts, say: SayTime) -> Words:
-    if facts.paused_by is not None:
-        text = f"it fires at {say(first)}, and {facts.paused_by}: unless that ends before, it gets no run"
-        return Culprit.PAUSED, text, "pysched resume"
+    if facts.paused is not None:
+        text = f"it fires at {say(first)}, and {facts.paused.text}: unless that ends before, it gets no run"
+        return Culprit.PAUSED, text, facts.paused.resume
     spoken = combined(facts.upstreams)
     then = f"; then it is {spoken.reason}, as things stand" if spoken.say is not Say.READY else ""
     return Culprit.TIME, f"its time has not come: it fires at {say(first)}{then}", "time, or pysched trigger"
@@ -254,8 +297,8 @@ def _why_missed(first: datetime, facts: DateFacts, say: SayTime, trigger: str) -
         since = f" (its memory of the job begins at {say(facts.first_known)})" if facts.first_known else ""
         text = f"it was due at {say(first)}, before this scheduler knew the job, or the run was pruned{since}"
         return Culprit.UNKNOWN_PAST, text, trigger
-    if facts.paused_by is not None:
-        return Culprit.PAUSED, f"it was due at {say(first)}, and {facts.paused_by}", trigger
+    if facts.paused is not None:
+        return Culprit.PAUSED, f"it was due at {say(first)}, and {facts.paused.text}", trigger
     return Culprit.MISSED, f"it was due at {say(first)} and its firing got no run", trigger
 
 

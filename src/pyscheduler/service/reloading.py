@@ -109,7 +109,7 @@ class Reloader:
             log.info("reloaded by %s: %d jobs, configuration %d", actor, len(config.jobs), engine.config_version)
         for problem in warnings if changed else ():
             log.warning("%s", problem)
-        return Reloaded(changed, engine.config_version, warnings)
+        return Reloaded(changed, engine.config_version, warnings, engine.called_off if changed else ())
 
     def _keep_failure(self, error: ConfigError, actor: str) -> None:
         self.failure = ReloadFailure(self._engine().clock.now(), actor, error.problems)

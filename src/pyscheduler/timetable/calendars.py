@@ -125,3 +125,19 @@ class BusinessCalendar:
 
 ALL_DAYS: Final = BusinessCalendar("none", frozenset(range(7)))
 """The built-in calendar `none`: every day is a working day."""
+
+FAR_DAYS: Final = 400
+"""A run date further away than this is taken for a slip of the pen, and remarked upon."""
+
+
+def remark_on_date(day: date, today: date, calendar: BusinessCalendar) -> str:
+    """Return what is odd about a run date that somebody typed: far away, to come, or a day off; empty where nothing."""
+    remarks = []
+    away = (day - today).days
+    if abs(away) > FAR_DAYS:
+        remarks.append(f"{day} is {abs(away)} days {'ahead' if away > 0 else 'ago'}")
+    elif away > 0:
+        remarks.append(f"{day} is still to come")
+    if off := calendar.why_not(day):
+        remarks.append(off)
+    return "; ".join(remarks)

@@ -91,12 +91,51 @@ async def test_refusals_say_which_and_what_to_do_instead(night: Night) -> None:
             await night.engine.backfill("load", start=date(2025, 10, 1), end=date(2026, 10, 2), actor="ann")
         await night.until("2026-10-19T09:00Z")
         for action in (night.engine.hold, night.engine.skip, night.engine.mark_success, night.engine.cancel):
-            with pytest.raises(Conflict, match="kill it first"):
+            with pytest.raises(Conflict, match=r"pysched kill load\.2026-10-19\.1 ends it as failed"):
                 await action("load.2026-10-19.1", actor="ann")
-        with pytest.raises(Conflict, match="wait for its end"):
+        with pytest.raises(Conflict, match="it runs already"):
+            await night.engine.release("load.2026-10-19.1", actor="ann")
+        with pytest.raises(NotFound, match="did you mean load"):
+            await night.engine.trigger("Laod", actor="ann")
+        with pytest.raises(Conflict, match="let it end"):
             await night.engine.rerun("load.2026-10-19.1", actor="ann")
         with pytest.raises(Conflict):
             await night.engine.kill("report.2026-10-19.1", actor="ann")
+
+
+async def test_the_deed_stands_before_what_came_of_it(night: Night) -> None:
+    """The logbook tells in order: who asked, what was made and started, who marked it, how that ended."""
+    async with night:
+        run = await night.engine.trigger("load", actor="ann")
+        await night.go(timedelta(minutes=5))
+        await night.engine.mark_failed(run.run_id, actor="bob", reason="wrong file")
+        await night.engine.rerun(run.run_id, actor="bob", downstream=True, reason="right file")
+        actions = [line.action for line in night.lines(run=run)]
+        assert actions[:3] == ["trigger", "created", "attempt_started"]
+        assert actions[-4:-1] == ["mark_failed", "finished", "rerun"]
+        after = [line.detail["after"] for line in night.lines("rerun")]
+        assert after[0] == "queued", "it tells where the run stood when all was decided"
+
+
+async def test_the_reason_given_is_shown_with_the_run(night: Night) -> None:
+    """Beside who did it, where everybody looks; the logbook has it too."""
+    async with night:
+        await night.until("2026-10-19T09:00Z")
+        held = await night.engine.hold("report.2026-10-19.1", actor="ann", reason="late data")
+        assert held.reason == "held by ann: late data"
+        marked = await night.engine.mark_success("report.2026-10-19.1", actor="bob", reason="by hand")
+        assert marked.reason == "mark_success by bob: by hand"
+
+
+async def test_an_odd_run_date_is_remarked_upon_and_taken(night: Night) -> None:
+    """Any date will do, but a slip of the pen should not go unseen."""
+    async with night:
+        engine = night.engine
+        odd = await engine.trigger("load", run_date=date(2099, 1, 1), actor="ann")
+        assert engine.remark_on(engine.config.jobs["load"], odd.run_date) == "2099-01-01 is 26372 days ahead"
+        plain = await engine.trigger("load", run_date=date(2026, 10, 18), actor="ann")
+        told = {line.run_id: line.detail.get("remark") for line in night.lines("trigger")}
+        assert told == {odd.run_id: "2099-01-01 is 26372 days ahead", plain.run_id: None}
 
 
 async def test_hold_and_release(night: Night) -> None:

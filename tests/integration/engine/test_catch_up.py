@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyscheduler.model.run import Trigger
+from pyscheduler.store import Store
 from pyscheduler.testing import FakeResult
 from tests.night import Night, instant
 
@@ -226,6 +227,43 @@ async def test_a_restored_older_store_holds_its_catch_up(tmp_path: Path) -> None
         assert len(night.runs("prices")) == 4
         await night.restart()
         assert night.engine.catch_up_held is None
+
+
+async def test_after_a_restore_no_run_id_and_no_log_is_used_again(tmp_path: Path) -> None:
+    """What ran since the backup has left its id and its output behind, twice over where it is put back twice."""
+    jobs = "jobs: {hand: {command: x, schedule: manual, overlap: allow}}"
+    night = Night(tmp_path, jobs, at="2026-10-19T01:00Z")
+    database, copy = tmp_path / "state" / "pysched.db", tmp_path / "copy.db"
+    seen: list[tuple[str, Path]] = []
+
+    async def use() -> None:
+        """Start two new runs, and the one of the backup again."""
+        for _ in range(2):
+            await night.engine.trigger("hand", actor="ann")
+            await night.go(timedelta(minutes=5))
+        await night.engine.rerun("hand.2026-10-19.1", actor="ann")
+        await night.go(timedelta(minutes=5))
+        seen.extend((spec.run_id, spec.stdout_path) for spec in night.launcher.launched)
+        night.launcher.launched.clear()
+
+    async with night:
+        await night.engine.trigger("hand", actor="ann")
+        await night.go(timedelta(minutes=5))
+        night.launcher.launched.clear()
+        night.engine.store.backup(copy)
+        await use()
+        for _ in range(2):
+            await night.engine.stop()
+            Store.restore(copy, database.parent)
+            await night.reopen()
+            await use()
+            await night.restart()
+            await use()
+        assert len({path for _, path in seen}) == len(seen)
+        new = [run_id for run_id, _ in seen if run_id != "hand.2026-10-19.1"]
+        assert len(set(new)) == len(new)
+        assert [run.run_id for run in night.runs("hand")] == ["hand.2026-10-19.1", *new[-4:]]
+        assert len(night.lines("restored")) >= 1
 
 
 async def test_a_held_catch_up_can_be_skipped(tmp_path: Path) -> None:

@@ -190,8 +190,100 @@ async def test_days_off_name_the_firings_around_them(night: Night) -> None:
     """A person asks about a Saturday because of the Friday or the Monday."""
     async with night:
         text = (await why(night, "weekly", "2026-10-24")).text
-        assert "the one before is 2026-10-23 06:00:00+00:00 for 2026-10-23" in text
-        assert "the next is 2026-10-27 06:00:00+00:00 for 2026-10-27" in text
+        assert "the firing before is 2026-10-23 06:00:00+00:00 for 2026-10-23" in text
+        assert "the next firing is 2026-10-27 06:00:00+00:00 for 2026-10-27" in text
+
+
+async def test_the_neighbours_of_a_day_off_are_those_by_run_date(night: Night) -> None:
+    """Saturday's neighbour is Friday's run, though that fires on the Tuesday behind the holiday."""
+    async with night:
+        text = (await why(night, "closing", "2026-10-24")).text
+        assert "the firing before is 2026-10-27 06:00:00+00:00 for 2026-10-23" in text
+        assert "the next firing is 2026-10-28 06:00:00+00:00 for 2026-10-27" in text
+
+
+async def test_a_paused_job_says_so_whatever_its_last_run_did(night: Night) -> None:
+    """Asked about the job as it is now: the pause is to blame, not the run that ended well before it."""
+    async with night:
+        await night.until("2026-10-19T10:00Z")
+        await night.engine.pause("extract", actor="ann", reason="month end")
+        await night.engine.pause("alone", actor="ann")
+        for day in (None, "2026-10-19"):
+            answer = await why(night, "extract", day)
+            assert (answer.culprit, answer.release) == (Culprit.PAUSED, "pysched resume extract")
+            assert (
+                "paused by ann since 2026-10-19 10:00:00+00:00 (month end), so its firings are dropped" in answer.text
+            )
+            assert "it ended at 2026-10-19 09:01:00+00:00, succeeded" in answer.text
+        assert (await why(night, "alone")).culprit is Culprit.MANUAL, "it has no firings to drop"
+        await night.engine.resume("extract", actor="ann")
+        await night.engine.pause(actor="bob")
+        assert (await why(night, "extract")).release == "pysched resume --all"
+        assert (await why(night, "extract", "2026-10-21")).release == "pysched resume --all"
+
+
+async def test_a_paused_job_that_still_runs_says_both(night: Night) -> None:
+    """What runs goes on; nothing follows it."""
+    night.plan("extract", LONG)
+    async with night:
+        await night.until("2026-10-19T10:00Z")
+        await night.engine.pause("extract", actor="ann")
+        answer = await why(night, "extract")
+        assert answer.culprit is Culprit.RUNNING
+        assert "attempt 1 runs since 2026-10-19 09:00:00+00:00; the job is paused by ann" in answer.text
+
+
+async def test_a_paused_jobs_firing_is_not_announced(night: Night) -> None:
+    """It would be dropped; with everything paused nothing is left to announce."""
+    async with night:
+        firings = night.engine.firings
+        first = firings.next_run()
+        await night.engine.pause("extract", actor="ann")
+        assert "extract" not in firings.upcoming()
+        assert "never" in firings.upcoming()
+        assert firings.next_run() == first
+        await night.engine.pause(actor="ann")
+        assert (firings.upcoming(), firings.next_run()) == ({}, None)
+        assert firings.next_instant() == first, "it still rings, and the firing is dropped and told"
+
+
+async def test_a_run_ended_when_its_attempt_did(night: Night) -> None:
+    """However late that was written down; what a hand decides, ends at that moment."""
+    night.plan("extract", FakeResult(timedelta(minutes=5), exit_code=3))
+    async with night:
+        await night.until("2026-10-19T09:01Z")
+        await night.crash()
+        await night.clock.advance(timedelta(hours=2))
+        await night.reopen()
+        answer = await why(night, run="extract.2026-10-19.1")
+        assert "it ended at 2026-10-19 09:05:00+00:00, failed: exit 3" in answer.text
+        await night.engine.mark_success("extract.2026-10-19.1", actor="ann", reason="by hand")
+        answer = await why(night, run="extract.2026-10-19.1")
+        assert "it ended at 2026-10-19 11:01:00+00:00, succeeded: mark_success by ann: by hand" in answer.text
+
+
+async def test_the_way_out_of_a_withdrawn_run_is_one(night: Night) -> None:
+    """A job that is gone or disabled cannot be rerun before it is back."""
+    night.plan("alone", LONG)
+    async with night:
+        await night.engine.trigger("alone", actor="ann")
+        gone = await night.engine.trigger("alone", actor="ann")
+        await night.reload(JOBS.replace("alone:", "other:"))
+        assert list(night.engine.called_off) == [gone.run_id]
+        answer = await why(night, run=gone.run_id)
+        assert answer.release.startswith("put the job back into the configuration, reload, then pysched rerun")
+        await night.reload(JOBS.replace("alone: {command: x,", "alone: {command: x, enabled: false,"))
+        assert not list(night.engine.called_off)
+        assert (await why(night, run=gone.run_id)).release.startswith("enabled: true, a reload, then pysched rerun")
+
+
+async def test_a_reason_that_names_the_state_is_not_said_twice(night: Night) -> None:
+    """`skipped: skipped: …` helps nobody."""
+    async with night:
+        await night.reload(JOBS + "  aid: {command: x, depends_on: [{job: extract, on: failure}]}\n")
+        await night.until("2026-10-19T10:00Z")
+        text = (await why(night, "aid")).text
+        assert text.endswith(", skipped: extract (2026-10-19) did not fail")
 
 
 async def test_dropped_firings_are_read_from_the_logbook(night: Night) -> None:

@@ -73,10 +73,10 @@ def test_a_unit_names_the_configuration_and_the_user(empty: Prompt) -> None:
     config = empty.folder / "pysched.yaml"
     config.write_text("scheduler: {name: night}\n")
     unit = empty.folder / "night.service"
-    said = empty("init", str(config), "--systemd", "--output", str(unit), "--run-as", "batch")
+    said = empty("init", str(config), "--systemd", "--output", str(unit), "--run-as", "nobody")
     text = unit.read_text()
     assert f"serve {config}" in text
-    assert "User=batch\n" in text
+    assert "User=nobody\n" in text
     assert "enable --now night.service" in said.out
 
 
@@ -89,12 +89,12 @@ def test_a_unit_for_one_user_has_no_user_in_it(empty: Prompt) -> None:
     assert "User=" not in unit.read_text()
     assert "WantedBy=default.target" in unit.read_text()
     assert "loginctl enable-linger" in said.out
-    assert empty("init", str(config), "--systemd", "--user", "--run-as", "ann").code == 2
+    assert empty("init", str(config), "--systemd", "--user", "--run-as", "nobody").code == 2
 
 
 def test_options_of_the_unit_need_the_unit(empty: Prompt) -> None:
     """Exit code 2, and nothing is written."""
-    assert empty("init", str(empty.folder / "new.yaml"), "--run-as", "ann").code == 2
+    assert empty("init", str(empty.folder / "new.yaml"), "--run-as", "nobody").code == 2
     assert not (empty.folder / "new.yaml").exists()
 
 
@@ -104,3 +104,15 @@ def test_a_unit_for_a_faulty_configuration_is_not_written(empty: Prompt, tmp_pat
     config.write_text("scheduler: {timezone: Nowhere/Town}\n")
     assert empty("init", str(config), "--systemd", "--output", str(tmp_path / "u.service")).code == 2
     assert not (tmp_path / "u.service").exists()
+
+
+def test_a_unit_for_nobody_known_is_refused(empty: Prompt) -> None:
+    """systemd would refuse it at boot; a uid will do as well as a name."""
+    config = empty.folder / "pysched.yaml"
+    config.write_text("jobs: {}")
+    unit = empty.folder / "x.service"
+    said = empty("init", str(config), "--systemd", "--output", str(unit), "--run-as", "no-such-user")
+    assert said.code == 2
+    assert "no user no-such-user on this machine" in said.err
+    assert not unit.exists()
+    assert empty("init", str(config), "--systemd", "--output", str(unit), "--run-as", "0").code == 0

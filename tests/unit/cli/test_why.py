@@ -39,7 +39,7 @@ def test_the_chain_is_followed_to_its_root(asked: Prompt) -> None:
     said = asked("why", "load")
     assert said.code == 0
     assert said.out.splitlines() == [
-        "load.2027-05-20.1 is retry wait",
+        "load.2027-05-20.1 is waiting for its next try",
         "  it waits for extract of 2027-05-20 to succeed, and extract.2027-05-20.1 is failed: exit 3",
         "  way out: pysched rerun or mark-success extract.2027-05-20.1, or force-start this run",
         "  extract.2027-05-20.1 is failed",

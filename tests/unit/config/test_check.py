@@ -172,3 +172,46 @@ def test_a_watch_pattern_knows_neither_files_nor_attempt(problems: Build, name: 
         f"jobs: {{w: {{type: file_watcher, watch: '/in/{{{name}}}', schedule: '@daily'}}}}\n", allow_inactive=True
     )
     assert f"watch: {{{name}}} has no value before the files are found; remove it" in found[-1]
+
+
+def test_names_are_checked_in_the_same_pass_as_shapes(problems: Build) -> None:
+    """A job, calendar or pool with a fault of its own still says what it refers to: nothing waits for a second try."""
+    found = problems(
+        """
+        calendars:
+          shop: {weekday: [mon], country: Germany, include: [trade]}
+          ring: {weekdays: [mon], include: [shap], holidays: [tomorrow]}
+          loop: {include: [pool], colour: red}
+          pool: {include: [loop], colour: red}
+        pools: {db: 2}
+        jobs:
+          a: {command: x, schedul: "@daily", depends_on: [aa], calendar: bank, pools: {dbb: 1}}
+          b: {command: x, depends_on: [c], timeout: soon}
+          c: {command: x, depends_on: [b], retries: {count: x}}
+          d: {depends_on: [nobody]}
+          e: {command: x, schedule: "61 * * * *", pools: {db: 3}}
+        """
+    )
+    said = "\n".join(found)
+    for fault in (
+        'unknown key "weekday"', '"Germany" is no country', 'unknown calendar "trade"', 'unknown calendar "shap"',
+        "the calendars include each other in a circle: loop -> pool -> loop", 'unknown key "schedul"',
+        'unknown job "aa"', 'unknown calendar "bank"', 'unknown pool "dbb"', "it waits for itself: b -> c -> b",
+        'unknown job "nobody"', "command is missing", "it needs 3 slots, and the pool has 2",
+    ):  # fmt: skip
+        assert fault in said
+    assert len(found) == len(set(found))
+
+
+def test_a_list_with_a_faulty_item_is_checked_item_by_item(problems: Build) -> None:
+    """Each complaint points to the item it is about."""
+    found = problems("jobs: {a: {command: x, depends_on: [{jobs: b}, nobody, {job: b, on: x}, a]}}")
+    assert len(found) == 5
+    assert any('c.yaml:1:48: job a: depends_on: unknown job "nobody"' in line for line in found)
+    assert any("c.yaml:1:73: job a: depends_on: it waits for itself: a -> a" in line for line in found)
+
+
+def test_what_a_key_that_cannot_be_read_may_have_named_is_not_guessed(problems: Build) -> None:
+    """One fault is said once."""
+    found = problems("jobs: {a: {command: x, depends_on: {job: b}}, b: {command: x, schedule: manual, pools: 7}}")
+    assert len(found) == 2

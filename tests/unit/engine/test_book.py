@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscheduler.engine.book import DAY_TRIGGERS, RunBook
+from pyscheduler.engine.numbering import Numbering
 from pyscheduler.model.run import ACTIVE_STATES, Cause, Run, RunState, Trigger
 from pyscheduler.rules.dependencies import latest_of
 from pyscheduler.rules.overlap import waits_for_overlap
@@ -187,3 +188,21 @@ def test_every_index_agrees_with_a_look_at_everything(steps: list[tuple[object, 
             assert {run.run_id for run in book.runs_for(job, day)} == {run.run_id for run in of_day}
             assert book.next_seq(job, day) == max((run.seq for run in of_day), default=0) + 1
             assert (book.dependency_run(job, day) is None) == (not any(r.trigger in DAY_TRIGGERS for r in of_day))
+
+
+def test_numbers_after_a_restore_are_far_above_and_nothing_between_is_looked_at() -> None:
+    """The floor holds for its dates, a run above it is found, and one that was never on disk gives its number back."""
+    book = RunBook()
+    book.numbering = Numbering.after_restore(90_000, NOON, DAY)
+    above = book.numbering.above
+    book.load([a_run(seq=1, state=RunState.SUCCEEDED)])
+    assert book.next_seq("load", DAY) == above + 1
+    assert book.next_seq("load", DAY + timedelta(days=8)) == 1
+    book.put(a_run(seq=above + 1))
+    assert [run.seq for run in book.runs_for("load", DAY)] == [1, above + 1]
+    assert book.next_seq("load", DAY) == above + 2
+    book.restore()
+    assert [run.seq for run in book.runs_for("load", DAY)] == [1]
+    assert book.next_seq("load", DAY) == above + 1
+    book.load([a_run(seq=above + 1, state=RunState.SUCCEEDED)])
+    assert book.evict_before(DAY + timedelta(days=1), lambda _day: False) == 2

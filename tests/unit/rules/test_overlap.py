@@ -11,6 +11,7 @@ from pyscheduler.model.job import CatchUp, Overlap
 from pyscheduler.model.run import Cause, RunState, Trigger
 from pyscheduler.rules.overlap import (
     WAITS,
+    WAITS_AGAIN,
     may_be_superseded,
     meet_overlap,
     meet_overlap_again,
@@ -38,7 +39,7 @@ def test_skip_refuses_a_fresh_run_and_lets_a_tried_one_wait() -> None:
     """Retries and reruns only ever wait; they are never skipped."""
     job = a_job(overlap=Overlap.SKIP)
     assert meet_overlap(a_run(), job, busy=True, newest_waiter=None) == ev.OverlapRefused()
-    assert meet_overlap(a_run(attempt=1), job, busy=True, newest_waiter=None) == WAIT
+    assert meet_overlap(a_run(attempt=1), job, busy=True, newest_waiter=None) == ev.MustWait(WAITS_AGAIN, Cause.OVERLAP)
 
 
 def test_queue_keeps_the_newest_waiter_of_each_date() -> None:
@@ -73,8 +74,8 @@ def test_a_run_that_waits_for_an_upstream_is_no_overlap_waiter() -> None:
 def test_a_retry_waits_for_the_run_that_went_meanwhile() -> None:
     """A run between two tries holds nobody back, and then waits its turn."""
     assert meet_overlap_again(a_job(), busy=False) == ev.RetryDue()
-    assert meet_overlap_again(a_job(), busy=True) == ev.RetryHeldUp(WAITS)
-    assert meet_overlap_again(a_job(overlap=Overlap.SKIP), busy=True) == ev.RetryHeldUp(WAITS)
+    assert meet_overlap_again(a_job(), busy=True) == ev.RetryHeldUp(WAITS_AGAIN)
+    assert meet_overlap_again(a_job(overlap=Overlap.SKIP), busy=True) == ev.RetryHeldUp(WAITS_AGAIN)
     assert meet_overlap_again(a_job(overlap=Overlap.ALLOW), busy=True) == ev.RetryDue()
 
 

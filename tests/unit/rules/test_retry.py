@@ -27,7 +27,7 @@ JOB = a_job()
             AttemptResult(start_error="[Errno 2] No such file or directory: 'x'"),
             None,
             O.START_ERROR,
-            "start error: [Errno 2] No such file or directory: 'x'",
+            "start error: No such file or directory: 'x'",
         ),
         (AttemptResult(exit_code=0, stopped_by="timeout"), None, O.TIMEOUT, "timeout"),
         (AttemptResult(signal=15, stopped_by="timeout"), None, O.TIMEOUT, "timeout"),

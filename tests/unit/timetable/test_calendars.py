@@ -7,6 +7,7 @@ import pytest
 
 from pyscheduler.model.job import CalendarSpec
 from pyscheduler.timetable import ALL_DAYS, BusinessCalendar
+from pyscheduler.timetable.calendars import remark_on_date
 from tests.unit.timetable.support import UK_2027, day
 
 NEVER = BusinessCalendar("never", frozenset())
@@ -135,3 +136,14 @@ def test_the_built_in_calendar_works_every_day() -> None:
     """`calendar: none`."""
     assert ALL_DAYS.name == "none"
     assert all(ALL_DAYS.is_business_day(date(2027, 5, n)) for n in range(1, 32))
+
+
+def test_an_odd_run_date_is_remarked_upon() -> None:
+    """Far away in either direction, still to come, a day off; an ordinary date is not worth a word."""
+    today = date(2027, 5, 20)
+    week = BusinessCalendar("week", frozenset(range(5)))
+    assert remark_on_date(date(2027, 5, 19), today, week) == remark_on_date(today, today, week) == ""
+    assert remark_on_date(date(1999, 1, 1), today, ALL_DAYS) == "1999-01-01 is 10366 days ago"
+    assert remark_on_date(date(2027, 5, 22), today, week) == (
+        "2027-05-22 is still to come; 2027-05-22 is a Saturday, no working day of calendar week"
+    )

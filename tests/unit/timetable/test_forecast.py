@@ -71,11 +71,61 @@ def test_of_upstreams_that_end_together_the_first_named_decides() -> None:
     assert entries[-1].via == "b"
 
 
-def test_several_upstream_runs_of_one_date_are_waited_for_to_the_last() -> None:
-    """An hourly upstream: one run of the dependant, behind the latest of the window."""
+def test_of_several_upstream_runs_of_one_date_the_first_that_ends_alone_opens() -> None:
+    """An hourly upstream: one run of the dependant, behind the first, as the engine does it."""
     entries = seen(job("0 1-3 * * *", name="a"), job(name="join", depends_on=needs("a")), typical={"a": 60.0})
-    assert lines(entries)[-1] == "join 13 13 03:01-13 03:01 a"
+    assert [line for line in lines(entries) if line.startswith("join")] == ["join 13 13 01:01-13 01:01 a"]
     assert len(entries) == 4
+
+
+def test_an_upstream_that_is_overtaken_by_its_next_run_opens_when_that_has_ended() -> None:
+    """The latest run speaks: while a newer one goes, the older one's end is not enough."""
+    entries = seen(job("0 1-3 * * *", name="a"), job(name="join", depends_on=needs("a")), typical={"a": 5400.0})
+    # 01:00-02:30; the one of 02:00 waits, runs 02:30-04:00, and the one of 03:00 waits for it until 05:30.
+    assert [line for line in lines(entries) if line.startswith("join")] == ["join 13 13 05:30-13 05:30 a"]
+
+
+def test_what_has_started_before_the_window_is_not_promised_again() -> None:
+    """Its run date has more firings to come, but its run was opened by the first."""
+    jobs = job("0 */6 * * *", name="up"), job(name="down", depends_on=needs("up"))
+    entries = seen(*jobs, since="2027-05-13T07:00", until="2027-05-13T23:00", typical={"up": 60.0})
+    assert {it.job for it in entries} == {"up"}
+
+
+def test_what_was_created_before_the_window_and_starts_in_it_is_promised() -> None:
+    """The upstream was running when the window began."""
+    jobs = job("0 1 * * *", name="up"), job(name="down", depends_on=needs("up"))
+    entries = seen(*jobs, since="2027-05-13T01:30", until="2027-05-13T23:00", typical={"up": 3600.0})
+    assert lines(entries) == ["down 13 13 02:00-13 02:00 up"]
+
+
+def test_an_entry_does_not_move_with_the_end_of_the_window() -> None:
+    """A longer window adds entries and changes none."""
+    jobs = (
+        job("0 1 * * *", name="a"),
+        job("0 5,9 * * *", name="b"),
+        job(name="join", depends_on=needs("a", "b")),
+        job(name="tail", depends_on=needs("join", Dependency("a", run_date=-1))),
+    )
+    wide = set(lines(seen(*jobs, until="2027-05-16T00:00", typical={"b": 60.0})))
+    for hour in range(2, 24):
+        narrow = lines(seen(*jobs, until=f"2027-05-13T{hour:02}:00", typical={"b": 60.0}))
+        assert set(narrow) <= wide
+        assert "join 13 13 05:01-13 05:01 b" in narrow
+
+
+def test_a_run_whose_upstream_never_comes_is_not_promised() -> None:
+    """The engine lets it wait for good: a disabled upstream, one by hand, one of another date."""
+    entries = seen(
+        job("0 1 * * *", name="a"),
+        job("0 2 * * *", name="off", enabled=False),
+        job(name="hand", manual=True),
+        job("0 3 1 * *", name="monthly"),
+        job(name="x", depends_on=needs("a", "off")),
+        job(name="y", depends_on=needs("a", "hand")),
+        job(name="z", depends_on=needs("a", "monthly")),
+    )
+    assert [it.job for it in entries] == ["a"]
 
 
 def test_jitter_delays_what_is_expected() -> None:
@@ -85,7 +135,7 @@ def test_jitter_delays_what_is_expected() -> None:
 
 
 def test_a_delayed_start_may_be_the_last_of_its_date() -> None:
-    """The dependant waits for the run that ends last, not for the one that fired last."""
+    """Overlap lets the second run wait for the delayed first, and the dependant waits for both."""
     both = (AtSpec(times=(time(6),), jitter_s=36000), AtSpec(times=(time(6, 1),)))
     entries = seen(job(*both, name="load"), job(name="join", depends_on=needs("load")))
     delayed = max(it.expected_start for it in entries if it.job == "load")
@@ -139,7 +189,7 @@ def test_cycles_of_one_date_are_left_out_and_what_hangs_on_them_is_not() -> None
         job(name="a", depends_on=needs("b", "root")),
         job(name="b", depends_on=needs("a")),
         job(name="me", depends_on=needs("me", "root")),
-        job(name="tail", depends_on=needs("a", "root")),
+        job(name="tail", depends_on=needs("root")),
     )
     assert lines(entries) == ["root 13 13 01:00-13 01:00", "tail 13 13 01:00-13 01:00 root"]
 
@@ -151,7 +201,7 @@ def test_offset_loops_come_to_an_end() -> None:
         job(name="a", depends_on=needs("root", Dependency("b", run_date=-1))),
         job(name="b", depends_on=needs("a")),
     )
-    assert [(it.job, it.run_date.day) for it in entries if it.job != "root"] == [("a", 13), ("a", 14), ("b", 13)]
+    assert [(it.job, it.run_date.day) for it in entries if it.job != "root"] == [("a", 13), ("b", 13), ("a", 14)]
 
 
 def test_a_job_that_waits_for_its_own_yesterday_is_no_loop() -> None:
@@ -180,8 +230,8 @@ def test_a_run_by_an_upstream_far_ahead_does_not_pass_its_own_upstreams() -> Non
     )
     assert [line for line in lines(entries) if line.startswith("x")] == [
         "x 13 13 11:00-13 11:00 z",
-        "x 15 14 01:00-14 01:00 root",
         "x 14 14 11:00-14 11:00 z",
+        "x 15 15 11:00-15 11:00 z",
     ]
 
 
@@ -203,6 +253,6 @@ def test_a_long_chain_is_settled_link_by_link() -> None:
     """Every link once: the chain's end is right, and twice the chain is not four times the entries."""
     links = [job("0 0 1 * *", name="j0")]
     links += [job(name=f"j{n}", depends_on=needs(f"j{n - 1}")) for n in range(1, 2000)]
-    entries = seen(*links, since="2027-05-01T00:00", until="2027-06-01T00:00", typical={it.name: 1.0 for it in links})
+    entries = seen(*links, since="2027-05-01T12:00", until="2027-06-01T00:00", typical={it.name: 1.0 for it in links})
     last = max(entries, key=lambda it: it.expected_end)
     assert (len(entries), last.job, last.expected_end) == (2000, "j1999", at("2027-06-01T00:33:20"))

@@ -20,6 +20,7 @@ from pyscheduler.api.shapes.runs import (
     Run,
     RunDetail,
     Runs,
+    Triggered,
 )
 from pyscheduler.api.shapes.scheduler import (
     Between,
@@ -86,6 +87,7 @@ __all__ = [
     "Scheduler",
     "Shape",
     "Slots",
+    "Triggered",
     "Validation",
     "Why",
 ]

@@ -76,6 +76,12 @@ class OneRun(Shape):
     run: Run
 
 
+class Triggered(OneRun):
+    """A new run; `remark` says what is odd about its run date, empty where nothing is."""
+
+    remark: str
+
+
 class Runs(Listed):
     """Runs."""
 

@@ -151,10 +151,11 @@ class Validation(Shape):
 
 
 class Reload(Validation):
-    """It is in force; `changed` is false where it was before."""
+    """It is in force; `changed` is false where it was before. `cancelled` are the ids of runs it called off."""
 
     changed: bool
     version: int
+    cancelled: list[str]
 
 
 class FiringChange(Shape):

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+from pyscheduler.engine.numbering import KEY, MOST, STEP, Numbering
+from pyscheduler.model.ids import make_run_id, parse_run_id
+from tests.builders import DAY, NOON
+
+AFTER = Numbering.after_restore(47, NOON, DAY)
+
+
+def test_what_is_kept_is_read_back() -> None:
+    """By the next engine on the store."""
+    assert Numbering.remembered({KEY: AFTER.to_text()}) == AFTER
+    assert Numbering.remembered({}) is None
+
+
+def test_dates_up_to_a_week_ahead_have_the_floor() -> None:
+    """Any date in the past, today, and the week to come."""
+    assert AFTER.floor_of(date(2020, 1, 1)) == AFTER.floor_of(DAY + timedelta(days=7)) == 4_700_000
+    assert AFTER.floor_of(DAY + timedelta(days=8)) == 0
+
+
+def test_a_later_start_takes_other_numbers() -> None:
+    """The same backup may be put back twice; and no number grows too long for a run id."""
+    assert Numbering.after_restore(48, NOON, DAY).above >= AFTER.above + STEP
+    last = Numbering.after_restore(10**9, NOON, DAY).above + STEP - 1
+    assert last // STEP == MOST
+    assert parse_run_id(make_run_id("load", DAY, last)).seq == last
+
+
+def test_older_runs_write_to_files_of_another_name() -> None:
+    """An attempt of that number may have written there before the restore."""
+    assert AFTER.log_name("load.1.out", NOON - timedelta(seconds=1)) == "load.1.out.after-restore-47"
+    assert AFTER.log_name("load.1.out", NOON) == "load.1.out"
