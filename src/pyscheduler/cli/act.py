@@ -12,9 +12,10 @@ from typing import Any, Final
 import click
 
 from pyscheduler.cli import faults
+from pyscheduler.cli.asking import is_run_id, no_such_run
 from pyscheduler.cli.client import segment
 from pyscheduler.cli.complete import run_arguments
-from pyscheduler.cli.faults import Refused
+from pyscheduler.cli.faults import CommandError, Refused, Unreachable
 from pyscheduler.cli.options import Verb, json_option, reason_option, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.text import on_one_line
@@ -35,9 +36,13 @@ def act(session: Session, action: str, runs: tuple[str, ...], body: Mapping[str,
     refused: list[Mapping[str, str]] = []
     for run_id in runs:
         try:
+            if not is_run_id(run_id):
+                raise no_such_run(session, client, run_id)
             answer = client.post(f"/api/runs/{segment(run_id)}/{action}", body)
-        except Refused as error:
-            if error.status == 503:
+        except Unreachable:
+            raise
+        except CommandError as error:
+            if isinstance(error, Refused) and error.status == 503:
                 raise  # the scheduler as a whole is out of action: the next run would hear the same
             refused.append({"run_id": run_id, "error": error.what, "mend": error.mend})
             if not as_json:

@@ -27,7 +27,7 @@ def job_names(context: click.Context, _parameter: click.Parameter, incomplete: s
     """Return the jobs that begin so."""
     session = context.ensure_object(Session)
     try:
-        jobs = session.client(SCHEDULER_S).get("/api/jobs")["jobs"]
+        jobs = session.hasty_client(SCHEDULER_S).get("/api/jobs")["jobs"]
         described = {job["name"]: job.get("description") or ", ".join(job.get("schedules") or ()) for job in jobs}
     except (PyschedError, KeyError, TypeError, OSError):
         described = _within(FILE_S, lambda: _jobs_of_file(session))
@@ -38,7 +38,7 @@ def run_ids(context: click.Context, _parameter: click.Parameter, incomplete: str
     """Return the newest runs whose ids begin so; the scheduler alone knows them."""
     session = context.ensure_object(Session)
     try:
-        runs = session.client(SCHEDULER_S).get("/api/runs", limit=MOST, q=incomplete or None)["runs"]
+        runs = session.hasty_client(SCHEDULER_S).get("/api/runs", limit=MOST, q=incomplete or None)["runs"]
         return _items([(run["run_id"], run["state"]) for run in runs], incomplete)
     except (PyschedError, KeyError, TypeError, OSError):
         return []

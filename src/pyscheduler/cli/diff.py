@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pyscheduler.cli.board import WIDE
 from pyscheduler.cli.faults import counted
 from pyscheduler.cli.options import json_option, verb
 from pyscheduler.cli.session import Session, pass_session
@@ -122,8 +121,7 @@ def _firing_lines(session: Session, changes: list[FiringChange], times: Times) -
         if change.run_date is None:
             yield f"  {change.text}"
     if firings:
-        width = session.terminal.width
-        rows = [_firing_row(change, times, seconds=width is None or width >= WIDE) for change in firings]
+        rows = [_firing_row(change, times, seconds=not session.terminal.is_narrow) for change in firings]
         yield from table(["CHANGE", "JOB", "RUN DATE", "BEFORE", "AFTER"], rows, session.terminal)
 
 

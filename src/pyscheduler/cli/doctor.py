@@ -60,7 +60,7 @@ def examine(session: Session) -> Iterator[Finding]:
     yield from _configuration(session)
     yield from folders(place.state_dir, place.log_dir)
     yield from memory(place.state_dir, place.times, session.now())
-    yield from service(session.client(CLIENT_S), _max_running(session))
+    yield from service(session.hasty_client(CLIENT_S), _max_running(session))
 
 
 def _configuration(session: Session) -> Iterator[Finding]:

@@ -14,7 +14,8 @@ from pyscheduler.cli import board
 from pyscheduler.cli.asking import View, pages_of_runs
 from pyscheduler.cli.client import Client
 from pyscheduler.cli.faults import counted
-from pyscheduler.cli.options import DATE, json_option, verb
+from pyscheduler.cli.moments import DATE
+from pyscheduler.cli.options import json_option, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.states import OPEN
 from pyscheduler.cli.table import Cell, styled
@@ -24,6 +25,8 @@ from pyscheduler.cli.times import json_instant, parse_instant
 MOST: Final = 10_000
 """Runs on one board at most."""
 LOOK_S: Final = 2.0
+SHOWN: Final = 3
+"""Jobs of the next firing that are named."""
 
 
 @verb("status", "pysched status", "pysched status --date 2027-05-20", "pysched status --watch", "pysched status --json")
@@ -40,8 +43,10 @@ def status(session: Session, day: date | None, watch: bool, as_json: bool) -> No
     """
     if watch and as_json:
         raise click.UsageError("--watch and --json do not go together")
+    client = session.looking()
+    day = None if day is None else session.settle(day)
     while True:
-        found = _Board(session, session.client(), day)
+        found = _Board(session, client, day)
         if as_json:
             session.print_json(found.document())
         else:
@@ -115,9 +120,18 @@ class _Board:
         return f"{name}: {what} {self.day:%Y-%m-%d %a}, now {self._session.place.times.full(now)}"
 
     def _last_lines(self) -> Iterator[str]:
-        upcoming = self.scheduler["next_firing"]
         yield board.counts_text(board.counts(self.runs))
-        yield f"next firing {self._time(upcoming)}" if upcoming else "no firing is to come"
+        yield self._next_firing()
+
+    def _next_firing(self) -> str:
+        if self.scheduler.get("error"):
+            return "nothing fires or starts while no scheduler runs"
+        upcoming, jobs = self.scheduler["next_firing"], self.scheduler.get("next_firing_jobs") or ()
+        if not upcoming:
+            return "no firing is to come"
+        more = f" and {counted(len(jobs) - SHOWN, 'other')}" if len(jobs) > SHOWN else ""
+        names = f": {', '.join(jobs[:SHOWN])}{more}" if jobs else ""
+        return f"next firing {self._time(upcoming)}{names}"
 
     def _time(self, text: str) -> str:
         return self._session.place.times.full(parse_instant(text))

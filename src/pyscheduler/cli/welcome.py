@@ -31,7 +31,7 @@ def _lines(session: Session) -> Iterator[str]:
         yield from _steps(("pysched validate", "says everything that is wrong with it"))
         return
     try:
-        scheduler = session.client(timeout_s=2.0).get("/api/scheduler")
+        scheduler = session.hasty_client(timeout_s=2.0).get("/api/scheduler")
     except Unreachable as error:
         yield f"{place.config} is there; {error.what}."
         yield from _steps(

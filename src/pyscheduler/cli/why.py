@@ -15,7 +15,8 @@ import click
 from pyscheduler.cli.asking import is_run_id
 from pyscheduler.cli.complete import job_names
 from pyscheduler.cli.faults import Unreachable
-from pyscheduler.cli.options import DATE, json_option, verb
+from pyscheduler.cli.moments import DATE
+from pyscheduler.cli.options import json_option, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.text import on_one_line
 
@@ -36,6 +37,7 @@ def why(session: Session, job: str, day: date | None, as_json: bool) -> None:
     """
     if day is not None and is_run_id(job):
         raise click.UsageError("a run has its own run date: leave the date out")
+    day = None if day is None else session.settle(day)
     query = {"run": job} if is_run_id(job) else {"job": job, "run_date": None if day is None else day.isoformat()}
     try:
         answer = session.client().get("/api/why", **query)

@@ -111,7 +111,7 @@ async def _serve(
     env = os.environ if options.env is None else options.env
     reading = Reading(path=path, env=env, allow_inactive=options.allow_inactive)
     config = await asyncio.to_thread(_first_config, reading)
-    premises = Premises(config.settings.state_dir)
+    premises = Premises(config.settings.state_dir, config.path)
     house = House(config, reading, wishes, ready, exit_on_failure=options.exit_on_failure)
     with heard(wishes, house.on_hangup):
         listening = await _enter(premises, wishes)

@@ -54,7 +54,7 @@ def test_at_eighty_columns_the_reason_is_cut(board: Prompt) -> None:
     """No line wraps, and there is ASCII only where there is nothing else."""
     said = board("status", terminal=Terminal(width=80, height=24, unicode=False))
     table = said.out.splitlines()[2:8]
-    assert table[1] == "load.2027-05-20.1      ! failed       3  03:00+02:00    0.4s  exit 3"
+    assert table[1] == "load.2027-05-20.1      ! failed       3  03:00:00+02    0.4s  exit 3"
     assert table[3] == "clean-up.2027-05-20.1  . waiting      -  -                 -  waiting for loa..."
     assert all(len(line) <= 80 for line in table)
     assert "✗" not in said.out
