@@ -52,13 +52,18 @@ class WrongUsage(CommandError):
 
 
 class Unreachable(CommandError):
-    """No scheduler answers at the place that the configuration names. `nobody`: none is there to hear."""
+    """No scheduler answers at the place that the configuration names.
+
+    `nobody`: none is there to hear; `left_behind`: one was, and its socket is still there.
+    """
 
     code = "unreachable"
 
-    def __init__(self, what: str, *, where: str = "", mend: str = "", nobody: bool = False) -> None:
+    def __init__(
+        self, what: str, *, where: str = "", mend: str = "", nobody: bool = False, left_behind: bool = False
+    ) -> None:
         super().__init__(what, where=where, mend=mend)
-        self.nobody = nobody
+        self.nobody, self.left_behind = nobody, left_behind
 
 
 class Refused(CommandError):
@@ -110,7 +115,8 @@ def usage_lines(error: click.ClickException) -> Iterator[str]:
     yield f"error: {error.format_message()}"
     context = getattr(error, "ctx", None)
     if context is not None:
-        yield f"  mend: {context.command_path} --help"
+        what = "lists all commands" if context.parent is None else "explains it"
+        yield f"  mend: `{context.command_path} --help` {what}"
 
 
 def problem_line(problem: Mapping[str, object]) -> str:

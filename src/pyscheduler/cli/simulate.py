@@ -190,7 +190,10 @@ def _document(found: Simulation, since: datetime, until: datetime) -> dict[str, 
 
 def _lines(session: Session, found: Simulation, times: Times, since: datetime, until: datetime) -> Iterator[str]:
     runs = _views(found)
-    yield f"From {times.full(since)} to {times.full(until)}: {board.counts_text(board.counts(runs))}"
+    totals = f"From {times.full(since)} to {times.full(until)}: {board.counts_text(board.counts(runs))}"
+    yield totals
     if runs:
         yield ""
         yield from board.board(runs, None, times, found.ended_at, session.terminal)
+        yield ""
+        yield totals  # the first line is off the screen by now

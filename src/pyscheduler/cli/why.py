@@ -18,7 +18,8 @@ from pyscheduler.cli.faults import Unreachable
 from pyscheduler.cli.moments import DATE
 from pyscheduler.cli.options import json_option, verb
 from pyscheduler.cli.session import Session, pass_session
-from pyscheduler.cli.text import on_one_line
+from pyscheduler.cli.text import on_one_line, wrapped
+from pyscheduler.cli.times import Times, parse_instant
 
 MOST_LINKS: Final = 20
 
@@ -46,7 +47,7 @@ def why(session: Session, job: str, day: date | None, as_json: bool) -> None:
     if as_json:
         session.print_json(answer)
     else:
-        session.say_all(_lines(answer))
+        session.say_all(wrapped(line, session.terminal.width) for line in _lines(answer, session.place.times))
 
 
 def _offline(session: Session, error: Unreachable, job: str, day: date | None) -> Mapping[str, Any]:
@@ -57,7 +58,7 @@ def _offline(session: Session, error: Unreachable, job: str, day: date | None) -
     return {"scheduler": {"error": error.what, "mend": error.mend}, **answer}
 
 
-def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
+def _lines(answer: Mapping[str, Any], times: Times) -> Iterator[str]:
     if "scheduler" in answer:
         yield f"{answer['scheduler']['error']}, so nothing starts now"
         yield f"  way out: {answer['scheduler']['mend']}"
@@ -68,7 +69,7 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield from _link_lines(link, depth)
         link, depth = link["because"], depth + 1
     if answer.get("next_firing"):
-        yield f"next firing: {answer['next_firing']}"
+        yield f"next firing: {times.full(parse_instant(answer['next_firing']))}"
 
 
 def _link_lines(link: Mapping[str, Any], depth: int) -> Iterator[str]:

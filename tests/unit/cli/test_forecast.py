@@ -27,7 +27,8 @@ def test_a_forecast_follows_the_dependencies(night: Prompt) -> None:
     """By expected start, with what decides about it."""
     lines = night("forecast", "--to", "2027-05-21T02:00").out.splitlines()
     assert lines[0].split() == ["JOB", "RUN", "DATE", "EXPECTED", "START", "TAKES", "BECAUSE", "OF"]
-    assert [line.split()[0] for line in lines[1:]] == ["midnight", "tokyo"]
+    assert [line.split()[0] for line in lines[1:3]] == ["midnight", "tokyo"]
+    assert lines[3:] == ["", "2 runs expected from 2027-05-20 14:00:00+02:00 to 2027-05-21 02:00:00+02:00"]
     found = night("forecast", "--job", "load", "--json").json["entries"]
     assert [(entry["run_date"], entry["expected_start"], entry["via"]) for entry in found] == [
         ("2027-05-21", "2027-05-21T00:30:00Z", "extract")

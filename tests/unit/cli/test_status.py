@@ -170,3 +170,9 @@ def test_watching_fills_the_screen_and_no_more(board: Prompt, monkeypatch: pytes
     assert len(screens) == 2
     assert [line.removesuffix("\x1b[K") for line in screens[0].splitlines()][4] == "... and 7 more lines"
     assert naps == [2.0, 2.0]
+
+
+def test_the_next_firing_has_its_jobs(board: Prompt) -> None:
+    """A few of them by name."""
+    board.scheduler.replies["GET /api/scheduler"] = a_scheduler(next_firing_jobs=["a", "b", "c", "d"])
+    assert board("status").out.splitlines()[-1] == "next firing 2027-05-21 03:00:00+02:00: a, b, c and 1 other"
