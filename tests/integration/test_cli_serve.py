@@ -116,6 +116,7 @@ def test_an_older_store_is_put_back_and_asks_before_it_catches_up(tmp_path: Path
     with shell(tmp_path, TEXT) as pysched:
         pysched.serve()
         assert pysched.ok("backup", "copy.db").out.endswith("bytes, checked\n")
+        assert pysched.ok("backup", "copy.db").out.endswith("bytes, checked, in the place of an earlier backup\n")
         assert pysched("restore", "copy.db", "--yes").code == 1
         pysched.stop()
         assert pysched("restore", "copy.db", stdin="n\n").code == 1
@@ -132,7 +133,25 @@ def test_what_is_no_backup_is_not_put_back(tmp_path: Path) -> None:
     """It is read through before anything is touched."""
     with shell(tmp_path, TEXT) as pysched:
         (tmp_path / "letter.txt").write_text("dear all")
-        assert pysched("restore", "letter.txt", "--yes").code == 1
+        done = pysched("restore", "letter.txt", "--yes")
+        assert done.code == 1
+        assert "this is no whole backup of a store" in done.err
+        assert "put a backup back" not in done.err
         assert pysched("restore", "nowhere.db", "--yes").code == 1
         assert pysched("backup", "copy.db").code == 1
         assert not (tmp_path / "state").exists()
+
+
+def test_stop_ends_it_and_leaves_jobs_alone(tmp_path: Path) -> None:
+    """It returns when the scheduler has ended; where none runs there is nothing to stop."""
+    with shell(tmp_path, TEXT) as pysched:
+        assert pysched("stop").code == 1
+        pysched.serve()
+        run_id = pysched.trigger("nap")
+        pysched.until_state(run_id, "running")
+        assert pysched.scheduler is not None
+        assert pysched.ok("stop").out == f"stopped (pid {pysched.scheduler.pid}); running jobs go on\n"
+        assert pysched.scheduler.wait(60) == 0
+        assert pysched("stop").code == 1
+        pysched.serve()
+        assert pysched.run(run_id)["state"] == "running"

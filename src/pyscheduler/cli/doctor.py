@@ -35,7 +35,8 @@ def doctor(session: Session, file: str | None, as_json: bool) -> int:
     for finding in examine(session):
         found.append(finding)
         if not as_json:
-            session.say_all(_lines(session, finding))
+            for line in _lines(session, finding):
+                session.tell(line)
     count = Counter(finding.level for finding in found)
     if as_json:
         session.print_json(_document(found))

@@ -22,6 +22,7 @@ from pyscheduler.cli.client import Client, SocketClient
 from pyscheduler.cli.moments import settled
 from pyscheduler.cli.place import Place, find_config, look_up
 from pyscheduler.cli.terminal import Terminal
+from pyscheduler.cli.text import wrapped
 
 if TYPE_CHECKING:
     from pyscheduler.config import Config
@@ -60,6 +61,11 @@ class Session:
         """What stdout can show."""
         return self.shown_on or Terminal.of(sys.stdout, self.environ)
 
+    @cached_property
+    def width_of_notes(self) -> int | None:
+        """How wide stderr is, None where it is no terminal."""
+        return Terminal.of(sys.stderr, self.environ).width
+
     def client(self, timeout_s: float = 30.0) -> Client:
         """Return the way to the running scheduler, which waits for one that is starting; nothing is asked yet."""
         from pyscheduler.cli.patient import Patient
@@ -95,14 +101,18 @@ class Session:
         """Print a line on stdout."""
         click.echo(text, color=self.terminal.colour)
 
+    def tell(self, text: str = "") -> None:
+        """Print a line of prose on stdout, broken between words on a terminal."""
+        self.say(wrapped(text, self.terminal.width))
+
     def say_all(self, lines: Iterable[str]) -> None:
         """Print lines on stdout."""
         for line in lines:
             self.say(line)
 
     def note(self, text: str) -> None:
-        """Print a line on stderr: a remark that is no part of the answer."""
-        click.echo(text, err=True)
+        """Print a line on stderr, broken between words on a terminal: a remark that is no part of the answer."""
+        click.echo(wrapped(text, self.width_of_notes), err=True)
 
     def note_all(self, lines: Iterable[str]) -> None:
         """Print lines on stderr."""

@@ -25,6 +25,8 @@ from pyscheduler.cli.times import json_instant, parse_instant
 MOST: Final = 10_000
 """Runs on one board at most."""
 LOOK_S: Final = 2.0
+FROM_THE_TOP: Final = "\x1b[H"
+CLEAR: Final = "\x1b[J"
 SHOWN: Final = 3
 """Jobs of the next firing that are named."""
 
@@ -45,26 +47,38 @@ def status(session: Session, day: date | None, watch: bool, as_json: bool) -> No
         raise click.UsageError("--watch and --json do not go together")
     client = session.looking()
     day = None if day is None else session.settle(day)
-    while True:
-        found = _Board(session, client, day)
-        if as_json:
-            session.print_json(found.document())
-        else:
-            _show(session, list(found.lines()), again=watch)
-        if not watch:
-            return
-        time.sleep(LOOK_S)
+    if as_json:
+        session.print_json(_Board(session, client, day).document())
+    elif watch:
+        _watch(session, client, day)
+    else:
+        session.say_all(_Board(session, client, day).lines())
 
 
-def _show(session: Session, lines: list[str], *, again: bool) -> None:
-    """Print a board; when watching on a terminal, in the place of the last one and no longer than the screen."""
+def _watch(session: Session, client: Client, day: date | None) -> None:
+    """Show the board again and again. Ctrl-C leaves the last one on the screen, whole."""
+    lines: list[str] = []
+    try:
+        while True:
+            lines = list(_Board(session, client, day).lines())
+            _show(session, lines)
+            time.sleep(LOOK_S)
+    except KeyboardInterrupt:
+        if session.terminal.height is not None and len(lines) >= session.terminal.height:
+            sys.stdout.write(FROM_THE_TOP + CLEAR)
+            session.say_all(lines)
+        raise
+
+
+def _show(session: Session, lines: list[str]) -> None:
+    """Print a board; on a terminal in the place of the last one and no longer than the screen."""
     height = session.terminal.height
-    if not again or height is None:
+    if height is None:
         session.say_all(lines)
         return
     if len(lines) >= height:
         lines = [*lines[: height - 2], f"... and {counted(len(lines) - height + 2, 'more line')}"]
-    sys.stdout.write("\x1b[H" + "".join(f"{line}\x1b[K\n" for line in lines) + "\x1b[J")
+    sys.stdout.write(FROM_THE_TOP + "".join(f"{line}\x1b[K\n" for line in lines) + CLEAR)
     sys.stdout.flush()
 
 

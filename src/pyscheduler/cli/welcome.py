@@ -12,7 +12,8 @@ from pyscheduler.errors import ConfigError
 
 def welcome(session: Session) -> None:
     """Print the next step."""
-    session.say_all(_lines(session))
+    for line in _lines(session):
+        session.tell(line)
 
 
 def _lines(session: Session) -> Iterator[str]:

@@ -18,7 +18,7 @@ from pyscheduler.cli.faults import Unreachable
 from pyscheduler.cli.moments import DATE
 from pyscheduler.cli.options import json_option, verb
 from pyscheduler.cli.session import Session, pass_session
-from pyscheduler.cli.text import on_one_line, wrapped
+from pyscheduler.cli.text import on_one_line
 from pyscheduler.cli.times import Times, parse_instant
 
 MOST_LINKS: Final = 20
@@ -47,7 +47,8 @@ def why(session: Session, job: str, day: date | None, as_json: bool) -> None:
     if as_json:
         session.print_json(answer)
     else:
-        session.say_all(wrapped(line, session.terminal.width) for line in _lines(answer, session.place.times))
+        for line in _lines(answer, session.place.times):
+            session.tell(line)
 
 
 def _offline(session: Session, error: Unreachable, job: str, day: date | None) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyscheduler.errors import StoreUnavailable
 from tests.unit.cli.prompt import Prompt
 
 TEXT = """
@@ -58,3 +59,16 @@ def test_nothing_to_expect_is_said(night: Prompt) -> None:
     """With the window that was looked at."""
     said = night("forecast", "--to", "2027-05-20T15:00")
     assert said.out == "No run is expected from 2027-05-20 14:00:00+02:00 to 2027-05-20 15:00:00+02:00.\n"
+
+
+def test_a_history_that_cannot_be_read_is_done_without(night: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for another user: what is to come stands in the file alone. It is said."""
+
+    def closed(_config: object) -> dict[str, float]:
+        raise StoreUnavailable("this user may not look into the folder", where="state")
+
+    monkeypatch.setattr("pyscheduler.cli.forecast.typical_durations", closed)
+    said = night("forecast", "--to", "2027-05-21T02:00")
+    assert said.code == 0
+    assert "2 runs expected" in said.out
+    assert "without typical durations" in said.err

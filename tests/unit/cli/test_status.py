@@ -155,7 +155,7 @@ def test_watching_and_json_exclude_each_other(board: Prompt) -> None:
 
 
 def test_watching_fills_the_screen_and_no_more(board: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each board is painted over the last one; Ctrl-C ends it with 130."""
+    """Each board is painted over the last one; Ctrl-C ends it with 130 and leaves the last one there, whole."""
     naps: list[float] = []
 
     def nap(seconds: float) -> None:
@@ -167,7 +167,9 @@ def test_watching_fills_the_screen_and_no_more(board: Prompt, monkeypatch: pytes
     said = board("status", "--watch", terminal=Terminal(width=80, height=6))
     assert said.code == 130
     screens = said.out.split("\x1b[H")[1:]
-    assert len(screens) == 2
+    assert len(screens) == 3
+    assert screens[2].splitlines()[-1].startswith("next firing ")
+    assert "more lines" not in screens[2]
     assert [line.removesuffix("\x1b[K") for line in screens[0].splitlines()][4] == "... and 7 more lines"
     assert naps == [2.0, 2.0]
 
