@@ -24,8 +24,11 @@ def test_its_log_tells_of_every_change_of_a_run(tmp_path: Path) -> None:
         lines = [line.split(" ", 3) for line in pysched.said().splitlines()]
         assert all(len(line) == 4 and line[2].endswith(":") for line in lines)
         assert f"{run_id} is running" in pysched.said()
+        assert "2 jobs of" in pysched.said()
+        assert "ready: 0 open runs," in pysched.said()
         pysched.serve()
         assert pysched.run(run_id)["state"] == "running"
+        assert "ready: 1 open run," in pysched.said()
 
 
 def test_a_log_file_of_its_own(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def _lines(session: Session) -> Iterator[str]:
     yield f"{scheduler['name']} runs {counted(scheduler['config']['jobs'], 'job')} of {place.config}{when}."
     yield from _steps(
         ("pysched status", "shows today's runs"),
+        ("pysched jobs", "lists the jobs"),
         ("pysched why JOB", "says why a job does not run"),
         ("pysched --help", "lists all commands"),
     )
