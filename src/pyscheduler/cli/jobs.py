@@ -16,7 +16,8 @@ from pyscheduler.cli.states import state_cell
 from pyscheduler.cli.table import Cell, Row, table
 from pyscheduler.cli.times import parse_instant
 
-HEADERS: Final = ("JOB", "STANDS", "NEXT FIRING", "LAST RUN", "OF", "SCHEDULE")
+DATE_OF_RUN: Final = "OF"
+HEADERS: Final = ("JOB", "STANDS", "NEXT FIRING", "LAST RUN", DATE_OF_RUN, "SCHEDULE")
 NEWEST_LOOKED_AT: Final = 1000
 ASKED_ONE_BY_ONE: Final = 200
 """Jobs whose last run is asked for by name, where the newest runs hold none of theirs."""
@@ -90,8 +91,10 @@ def _table(session: Session, found: Sequence[View], last: Mapping[str, View]) ->
         run, coming = last.get(job["name"]), job["next_firing"]
         firing = "" if coming is None else times.on(today, parse_instant(coming), short=narrow)
         state = state_cell(run["state"], session.terminal) if run else Cell("")
-        rows.append([job["name"], _stands(job), firing, state, run["run_date"] if run else "", _schedule(job)])
-    return table(HEADERS, rows, session.terminal)
+        day = [] if narrow else [run["run_date"] if run else ""]
+        rows.append([job["name"], _stands(job), firing, state, *day, _schedule(job)])
+    headers = [header for header in HEADERS if not (narrow and header == DATE_OF_RUN)]
+    return table(headers, rows, session.terminal)
 
 
 def _stands(job: Mapping[str, Any]) -> Cell:
