@@ -158,3 +158,19 @@ def test_stop_ends_it_and_leaves_jobs_alone(tmp_path: Path) -> None:
         assert pysched("stop").code == 1
         pysched.serve()
         assert pysched.run(run_id)["state"] == "running"
+
+
+def test_dropped_firings_are_in_the_logbook_that_events_shows(tmp_path: Path) -> None:
+    """They have no run: this is where they are seen, with how many there were."""
+    text = 'jobs: {ticks: {command: "true", schedule: "* * * * * *", overlap: allow}}'
+    with shell(tmp_path, text) as pysched:
+        pysched.serve()
+        pysched.ok("pause", "ticks", "--reason", "upgrade")
+        since = pysched.ask("/api/scheduler")["last_tick"]
+        pysched.until(lambda: pysched.ask("/api/scheduler")["last_tick"] > since, "a firing was due")
+        pysched.until(lambda: pysched.ask("/api/scheduler")["last_tick"][:18] != since[:18], "some more were")
+        pysched.ok("resume", "ticks")
+        lines = pysched.ok("events", "--job", "ticks", "--action", "firings_dropped").lines
+        assert "count" in lines[1]
+        assert "reason upgrade" in pysched.ok("events", "--action", "pause").out
+        assert pysched.ok("events", "--job", "_scheduler", "--action", "nothing").out == "no lines match\n"

@@ -14,7 +14,7 @@ from pyscheduler.cli.client import Client
 from pyscheduler.cli.faults import CommandError, no_such_job
 from pyscheduler.cli.states import OPEN
 from pyscheduler.errors import PyschedError
-from pyscheduler.model.ids import parse_run_id
+from pyscheduler.model.ids import SCHEDULER, parse_run_id
 
 if TYPE_CHECKING:
     from pyscheduler.cli.session import Session
@@ -77,6 +77,8 @@ def known_jobs(session: Session) -> Collection[str]:
 
 def check_job(session: Session, client: Client, name: str) -> None:
     """Raise CommandError for a job that is neither configured nor known by a run that it had."""
+    if name == SCHEDULER:
+        return
     jobs = known_jobs(session)
     if jobs and name not in jobs and not _runs(client, job=name, limit=1):
         raise no_such_job(name, jobs, "")

@@ -63,5 +63,5 @@ def test_no_line_and_no_such_job(pysched: Prompt) -> None:
         "GET /api/runs": {"runs": [], "next_cursor": None},
     }
     assert pysched("events").out == "no lines match\n"
-    said = pysched("events", "--job", "laod")
-    assert (said.code, said.err) == (1, "error: there is no job laod\n  mend: did you mean load?\n")
+    said = pysched("events", "--job", "loda")
+    assert (said.code, said.err) == (1, "error: there is no job loda\n  mend: did you mean load?\n")

@@ -79,9 +79,9 @@ def test_no_run_matches(pysched: Prompt) -> None:
 def test_a_job_that_there_is_not_is_no_empty_list(pysched: Prompt) -> None:
     """Exit code 1 and the name that was probably meant; one that merely has not run is an empty list."""
     pysched.scheduler.replies = answers() | {"GET /api/jobs": {"jobs": [{"name": "load"}]}}
-    said = pysched("runs", "--job", "Laod")
+    said = pysched("runs", "--job", "Loda")
     assert (said.code, said.out) == (1, "")
-    assert said.err == "error: there is no job Laod\n  mend: did you mean load?\n"
+    assert said.err == "error: there is no job Loda\n  mend: did you mean load?\n"
     assert pysched("runs", "--job", "load").out == "no runs match\n"
 
 
