@@ -6,8 +6,9 @@ python3 report.py clocks.db 2027-05-20 reports/2027-05-20.md
 import sqlite3
 import sys
 from contextlib import closing
-from importlib.metadata import version
 from pathlib import Path
+
+import tzdata
 
 TOTALS = "SELECT count(*), count(DISTINCT zone) FROM changes WHERE run_date = ?"
 KINDS = "SELECT kind, shift_minutes, count(*) FROM changes WHERE run_date = ? GROUP BY 1, 2 ORDER BY 3 DESC"
@@ -29,7 +30,7 @@ def lines(connection: sqlite3.Connection, run_date: str) -> list[str]:
     return [
         f"# Clock changes around {run_date}",
         "",
-        f"{count} changes of {zones} zones within five years, by tzdata {version('tzdata')}.",
+        f"{count} changes of {zones} zones within five years, by the zone data of {tzdata.IANA_VERSION}.",
         "",
         "| change | minutes | how often |",
         "|---|---|---|",

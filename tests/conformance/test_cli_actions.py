@@ -57,7 +57,13 @@ def test_kill_ends_the_processes(pysched: Shell) -> None:
     """The run fails, `killed by` the user that the kernel names; a second kill is refused."""
     run_id = pysched.trigger("nap", "--run-date", "2027-05-01")
     pysched.until_state(run_id, "running")
-    assert pysched.ok("kill", run_id).out == f"{run_id}: running, told to end\n"
+    started = pysched.run(run_id)["started_at"]
+    assert started is not None
+    why = pysched.ok("why", run_id, "--json").json
+    assert why["why"]["run"]["started_at"] == started
+    assert why["next_firing"] is None
+    (told,) = pysched.ok("kill", run_id, "--json").json["runs"]
+    assert told["started_at"] == started
     run = pysched.until_state(run_id, "failed")
     assert run["reason"].startswith("killed by ")
     assert pysched("kill", run_id).code == 1

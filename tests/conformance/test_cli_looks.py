@@ -33,7 +33,7 @@ OFFSET = re.compile(r"[+-]\d{2}:\d{2}$")
 @pytest.fixture(scope="module")
 def pysched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     with shell(tmp_path_factory.mktemp("night"), TEXT) as found:
-        found.serve()
+        found.serve("--log-level", "debug")
         found.until_state(found.trigger("bytes"), "succeeded")
         found.until_state(found.trigger("fails"), "failed")
         yield found

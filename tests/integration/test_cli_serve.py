@@ -24,8 +24,11 @@ def test_its_log_tells_of_every_change_of_a_run(tmp_path: Path) -> None:
         lines = [line.split(" ", 3) for line in pysched.said().splitlines()]
         assert all(len(line) == 4 and line[2].endswith(":") for line in lines)
         assert f"{run_id} is running" in pysched.said()
+        assert "2 jobs of" in pysched.said()
+        assert "ready: 0 open runs," in pysched.said()
         pysched.serve()
         assert pysched.run(run_id)["state"] == "running"
+        assert "ready: 1 open run," in pysched.said()
 
 
 def test_a_log_file_of_its_own(tmp_path: Path) -> None:
@@ -116,6 +119,7 @@ def test_an_older_store_is_put_back_and_asks_before_it_catches_up(tmp_path: Path
     with shell(tmp_path, TEXT) as pysched:
         pysched.serve()
         assert pysched.ok("backup", "copy.db").out.endswith("bytes, checked\n")
+        assert pysched.ok("backup", "copy.db").out.endswith("bytes, checked, in the place of an earlier backup\n")
         assert pysched("restore", "copy.db", "--yes").code == 1
         pysched.stop()
         assert pysched("restore", "copy.db", stdin="n\n").code == 1
@@ -132,7 +136,41 @@ def test_what_is_no_backup_is_not_put_back(tmp_path: Path) -> None:
     """It is read through before anything is touched."""
     with shell(tmp_path, TEXT) as pysched:
         (tmp_path / "letter.txt").write_text("dear all")
-        assert pysched("restore", "letter.txt", "--yes").code == 1
+        done = pysched("restore", "letter.txt", "--yes")
+        assert done.code == 1
+        assert "this is no whole backup of a store" in done.err
+        assert "put a backup back" not in done.err
         assert pysched("restore", "nowhere.db", "--yes").code == 1
         assert pysched("backup", "copy.db").code == 1
         assert not (tmp_path / "state").exists()
+
+
+def test_stop_ends_it_and_leaves_jobs_alone(tmp_path: Path) -> None:
+    """It returns when the scheduler has ended; where none runs there is nothing to stop."""
+    with shell(tmp_path, TEXT) as pysched:
+        assert pysched("stop").code == 1
+        pysched.serve()
+        run_id = pysched.trigger("nap")
+        pysched.until_state(run_id, "running")
+        assert pysched.scheduler is not None
+        assert pysched.ok("stop").out == f"stopped (pid {pysched.scheduler.pid}); running jobs go on\n"
+        assert pysched.scheduler.wait(60) == 0
+        assert pysched("stop").code == 1
+        pysched.serve()
+        assert pysched.run(run_id)["state"] == "running"
+
+
+def test_dropped_firings_are_in_the_logbook_that_events_shows(tmp_path: Path) -> None:
+    """They have no run: this is where they are seen, with how many there were."""
+    text = 'jobs: {ticks: {command: "true", schedule: "* * * * * *", overlap: allow}}'
+    with shell(tmp_path, text) as pysched:
+        pysched.serve()
+        pysched.ok("pause", "ticks", "--reason", "upgrade")
+        since = pysched.ask("/api/scheduler")["last_tick"]
+        pysched.until(lambda: pysched.ask("/api/scheduler")["last_tick"] > since, "a firing was due")
+        pysched.until(lambda: pysched.ask("/api/scheduler")["last_tick"][:18] != since[:18], "some more were")
+        pysched.ok("resume", "ticks")
+        lines = pysched.ok("events", "--job", "ticks", "--action", "firings_dropped").lines
+        assert "count" in lines[1]
+        assert "reason upgrade" in pysched.ok("events", "--action", "pause").out
+        assert pysched.ok("events", "--job", "_scheduler", "--action", "nothing").out == "no lines match\n"

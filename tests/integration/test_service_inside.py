@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from pyscheduler.engine.core import Engine
 from pyscheduler.service import house, serve, supervise
+from pyscheduler.service.premises import Premises
 from pyscheduler.store import Batch, Store
 
 TEXT = """
@@ -99,3 +101,17 @@ async def test_an_engine_that_cannot_be_made_is_tried_again(
     assert "the scheduler cannot work: a bug of ours" in caplog.text
     stop.set()
     assert await serving == 0
+
+
+async def test_a_folder_of_another_user_is_told_with_a_way_out(
+    file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Exit code 1; an errno is no sentence."""
+
+    def refused(self: Premises) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(self.state_dir / "serve.lock"))
+
+    monkeypatch.setattr(Premises, "enter", refused)
+    assert await serve(file) == 1
+    assert "serve.lock: this user may not use it (Permission denied); run it as the user that owns" in caplog.text
+    assert "Errno" not in caplog.text

@@ -14,7 +14,16 @@ from pyscheduler.api.answers import Json, listing
 from pyscheduler.api.asking import ForecastAsked, NextAsked, WhyAsked
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.durations import Durations
-from pyscheduler.api.views import FIRING_COLUMNS, FORECAST_COLUMNS, View, answer_view, firing_view, forecast_view
+from pyscheduler.api.views import (
+    FIRING_COLUMNS,
+    FORECAST_COLUMNS,
+    View,
+    answer_view,
+    firing_view,
+    forecast_view,
+    instant,
+    runs_of_answer,
+)
 from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine
 from pyscheduler.engine.explain import explain, say_in
@@ -63,8 +72,9 @@ def router(desk: FrontDesk) -> APIRouter:
         engine = desk.engine
         answer = await explain(engine, asked.job, asked.run_date, asked.run)
         upcoming = engine.firings.upcoming().get(answer.job)
-        next_firing = None if upcoming is None else desk.local(upcoming)
-        return Json({"why": answer_view(answer), "next_firing": next_firing})
+        next_firing = instant(upcoming)
+        latest = {run.run_id: row for run, row in await desk.with_latest(runs_of_answer(answer)) if row is not None}
+        return Json({"why": answer_view(answer, latest), "next_firing": next_firing})
 
     return routes
 

@@ -22,19 +22,23 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.get("/events", response_model=shapes.Events)
     async def events(asked: Annotated[EventsAsked, Query()]) -> Response:
         """List logbook lines, newest first, a page at a time."""
-        query = LineQuery(
-            run_id=asked.run,
-            job=asked.job,
-            actor=asked.actor,
-            action=asked.action,
-            since=asked.since,
-            until=asked.until,
-            limit=asked.limit,
-            cursor=asked.cursor,
-            newest_first=asked.order is Order.NEWEST,
-        )
-        page = await desk.ask(lambda store: store.lines(query))
+        page = await desk.ask(lambda store: store.lines(query_of(asked)))
         views = map(event_view, page.items)
         return listing("events", views, EVENT_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
 
     return routes
+
+
+def query_of(asked: EventsAsked) -> LineQuery:
+    """Return the store's question."""
+    return LineQuery(
+        run_id=asked.run,
+        job=asked.job,
+        actor=asked.actor,
+        action=asked.action,
+        since=asked.since,
+        until=asked.until,
+        limit=asked.limit,
+        cursor=asked.cursor,
+        newest_first=asked.order is Order.NEWEST,
+    )

@@ -1,6 +1,7 @@
 """What every request passes before a handler sees it, outermost first: log, limits, who, is there anybody, what kind.
 
-1. one log line for each answer: who, what, status, milliseconds (never the query: it may hold what was typed);
+1. one log line for each answer: who, what, status, milliseconds (never the query: it may hold what was typed). What
+   was only looked at, successfully, is for debugging: whoever asks for a board must not find it written over;
 2. no write waits longer than 30 s: a client that stops reading is cut off, and nothing else ever waits for it;
 3. a head of at most 16 KiB in 100 headers; a body of at most 1 MiB that is there within 30 s;
 4. the caller is identified (`callers.py`) before anything is told, the phase included;
@@ -30,8 +31,8 @@ from pyscheduler.errors import HeadTooLarge, PyschedError, TooLarge, TooSlow, Wr
 log = logging.getLogger("pyscheduler.api.access")
 
 BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-QUIET: Final = frozenset({"/api/health"})
-"""Paths that are asked for so often that their line is for debugging only."""
+ALWAYS_QUIET: Final = frozenset({"/api/health"})
+"""Paths whose answer is for debugging only, good or bad: who watches services asks all the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,8 @@ class Gates:
                 _abort_of(scope)()  # an answer that was begun cannot be ended any other way
         finally:
             took_ms = (time.monotonic() - started) * 1000
-            level = logging.DEBUG if scope["path"] in QUIET else logging.INFO
             what = (line.actor, scope["method"], scope["path"], line.status, took_ms, line.remark)
-            log.log(level, "%s %s %s %d %.0fms%s", *what)
+            log.log(_level(scope, line), "%s %s %s %d %.0fms%s", *what)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send, line: _Line) -> None:
         try:
@@ -157,6 +157,13 @@ class _Line:
 
     def __init__(self) -> None:
         self.actor, self.remark, self.status, self.is_answered = "-", "", 0, False
+
+
+def _level(scope: Scope, line: _Line) -> int:
+    """Return how important a request's line is."""
+    heard = 200 <= line.status < 400 or line.status == 503  # "not yet", which is asked again and again
+    looked = scope["method"] in BODILESS and heard and not line.remark
+    return logging.DEBUG if looked or scope["path"] in ALWAYS_QUIET else logging.INFO
 
 
 def caller_of(scope: Scope) -> Caller:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
@@ -107,9 +107,9 @@ async def _detail(desk: FrontDesk, name: str) -> dict[str, Any]:
     return _view(desk, job) | beside
 
 
-def jobs_tagged(desk: FrontDesk, tag: str) -> frozenset[str]:
+def jobs_tagged(jobs: Iterable[Job], tag: str) -> frozenset[str]:
     """Return the names of the jobs with a tag. Raises BadRequest where no job has it: it may be misspelt."""
-    names = frozenset(job.name for job in desk.engine.config.jobs.values() if tag in job.tags)
+    names = frozenset(job.name for job in jobs if tag in job.tags)
     if not names:
-        raise BadRequest(f"no job has the tag {tag}", mend="`pysched status` lists jobs with their tags")
+        raise BadRequest(f"no job has the tag {tag}", mend="`pysched jobs` lists the jobs")
     return names

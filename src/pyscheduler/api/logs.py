@@ -19,7 +19,7 @@ from pyscheduler.api.asking import LogAsked
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.errors import BadRequest, NotFound
 from pyscheduler.model.run import Attempt, Run
-from pyscheduler.store import Store
+from pyscheduler.store.reads import Reads
 
 TAIL_LINES: Final = 200
 RAW_BLOCK: Final = 256 * 1024
@@ -34,24 +34,26 @@ def router(desk: FrontDesk) -> APIRouter:
         """Show the last `tail` lines (200), or with `offset` up to `limit` bytes from there; `raw=1` sends bytes."""
         if asked.tail is not None and (asked.offset is not None or asked.raw == "1"):
             raise BadRequest("tail goes with neither offset nor raw", mend="leave one of them out")
-        run, attempts = await desk.ask(lambda store: _attempts(store, run_id))
-        attempt = _chosen(run, attempts, asked.attempt)
-        path = _path(attempt, asked.stream)
+        run, attempts = await desk.ask(lambda store: attempts_of(store, run_id))
+        attempt = chosen(run, attempts, asked.attempt)
+        path = path_of(attempt, asked.stream)
         if asked.raw == "1":
             return await _raw(desk, path, asked)
-        return Json(await _text(desk, path, asked, attempt) | _follow(run, attempt, attempts))
+        shown = await desk.threads(text_of, path, asked, attempt)
+        return Json(shown | standing_of(run, attempt, attempts))
 
     return routes
 
 
-def _attempts(store: Store, run_id: str) -> tuple[Run, list[Attempt]]:
+def attempts_of(store: Reads, run_id: str) -> tuple[Run, list[Attempt]]:
+    """Return a run and its attempts. Raises NotFound."""
     run = store.get_run(run_id)
     if run is None:
         raise NotFound(f"there is no run {run_id[:100]}", mend="`pysched runs` lists them")
     return run, store.attempts(run_id)
 
 
-def _chosen(run: Run, attempts: list[Attempt], number: int | None) -> Attempt:
+def chosen(run: Run, attempts: list[Attempt], number: int | None) -> Attempt:
     """Return the attempt asked for, the latest unless named. Raises NotFound."""
     if not attempts:
         raise NotFound(f"{run.run_id} has no log: it was never started", mend=f"`pysched why {run.job}` says why")
@@ -61,7 +63,8 @@ def _chosen(run: Run, attempts: list[Attempt], number: int | None) -> Attempt:
     return found
 
 
-def _path(attempt: Attempt, stream: str) -> str:
+def path_of(attempt: Attempt, stream: str) -> str:
+    """Return the path of an attempt's log. Raises NotFound."""
     if stream == "stderr" and attempt.stderr_path in ("", attempt.stdout_path):
         raise NotFound("stderr goes into the log of stdout for this job", mend="ask for stream=stdout")
     path = attempt.stdout_path if stream == "stdout" else attempt.stderr_path
@@ -70,17 +73,17 @@ def _path(attempt: Attempt, stream: str) -> str:
     return path
 
 
-async def _text(desk: FrontDesk, path: str, asked: LogAsked, attempt: Attempt) -> dict[str, Any]:
+def text_of(path: str, asked: LogAsked, attempt: Attempt) -> dict[str, Any]:
+    """Return the part of a log that was asked for. For a helper thread. Raises NotFound, Forbidden, OSError."""
     if asked.offset is None:
-        tail = await desk.threads(logfile.tail, path, asked.tail or TAIL_LINES)
+        tail = logfile.tail(path, asked.tail or TAIL_LINES)
         return {"lines": tail.lines, "truncated": tail.truncated, "size": tail.size, "path": path}
-    ended = attempt.outcome is not None
-    piece = await desk.threads(logfile.piece, path, asked.offset, asked.limit, ended=ended)
+    piece = logfile.piece(path, asked.offset, asked.limit, ended=attempt.outcome is not None)
     offsets = {"offset": piece.offset, "next_offset": piece.next_offset, "size": piece.size}
     return {"text": piece.text, **offsets, "path": path}
 
 
-def _follow(run: Run, attempt: Attempt, attempts: list[Attempt]) -> dict[str, Any]:
+def standing_of(run: Run, attempt: Attempt, attempts: list[Attempt]) -> dict[str, Any]:
     """Return what a follower needs to know when to look again, and when never."""
     return {
         "attempt": attempt.attempt,

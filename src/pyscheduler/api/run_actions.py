@@ -40,7 +40,7 @@ def router(desk: FrontDesk) -> APIRouter:
         """Open an ended run again; with `downstream` the ended runs that depend on it too."""
         act, actor = act or RerunAct(), caller_of(request.scope).name
         runs = await desk.engine.rerun(run_id, downstream=act.downstream, actor=actor, reason=act.reason)
-        return listing("runs", map(run_view, runs), ())
+        return listing("runs", (run_view(*pair) for pair in await desk.with_latest(runs)), ())
 
     for name, deed in DEEDS.items():
         handler = _handler(desk, deed)
@@ -52,6 +52,8 @@ def router(desk: FrontDesk) -> APIRouter:
 def _handler(desk: FrontDesk, deed: Callable[[Engine], Deed]) -> Callable[..., Awaitable[Json]]:
     async def handler(request: Request, run_id: str, act: Act | None = None) -> Json:
         actor, reason = caller_of(request.scope).name, act.reason if act else ""
-        return Json({"run": run_view(await deed(desk.engine)(run_id, actor=actor, reason=reason))})
+        run = await deed(desk.engine)(run_id, actor=actor, reason=reason)
+        (pair,) = await desk.with_latest([run])
+        return Json({"run": run_view(*pair)})
 
     return handler

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -12,11 +13,12 @@ from pyscheduler.api.answers import Json, listing
 from pyscheduler.api.asking import Order, RunsAsked
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.jobs import jobs_tagged
-from pyscheduler.api.views import ATTEMPT_COLUMNS, RUN_COLUMNS, attempt_view, event_view, run_view
+from pyscheduler.api.views import ATTEMPT_COLUMNS, RUN_COLUMNS, View, attempt_view, event_view, run_view
 from pyscheduler.errors import NotFound
+from pyscheduler.model.job import Job
 from pyscheduler.model.run import Attempt, LogbookLine, Run
-from pyscheduler.store import Store
 from pyscheduler.store.questions import LineQuery, Page, RunQuery
+from pyscheduler.store.reads import Reads
 
 EVENTS_SHOWN: Final = 1000
 
@@ -28,42 +30,37 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.get("/runs", response_model=shapes.Runs)
     async def runs(asked: Annotated[RunsAsked, Query()]) -> Response:
         """List runs, newest `scheduled_at` first, a page at a time."""
-        page = await desk.ask(lambda store: _page_with_latest(store, _query(desk, asked)))
+        page = await desk.ask(lambda store: page_with_latest(store, query_of(_jobs(desk), asked)))
         views = (run_view(desk.with_reason(run), latest) for run, latest in page.items)
         return listing("runs", views, RUN_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
 
     @routes.get("/attempts", response_model=shapes.Attempts)
     async def attempts(asked: Annotated[RunsAsked, Query()]) -> Response:
         """List the attempts of the runs that match; a page is that of `limit` runs, each run's attempts in order."""
-        page = await desk.ask(lambda store: _page_of_attempts(store, _query(desk, asked)))
+        page = await desk.ask(lambda store: _page_of_attempts(store, query_of(_jobs(desk), asked)))
         views = map(attempt_view, page.items)
         return listing("attempts", views, ATTEMPT_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
 
     @routes.get("/runs/{run_id}", response_model=shapes.RunDetail)
     async def run(run_id: str) -> Json:
         """Show one run, its attempts, and its first 1,000 logbook lines."""
-        found, attempts, lines = await desk.ask(lambda store: _one(store, run_id))
-        return Json(
-            {
-                "run": run_view(desk.with_reason(found), attempts[-1] if attempts else None),
-                "attempts": [attempt_view(attempt) for attempt in attempts],
-                "events": [event_view(line) for line in lines.items],
-                "next_events_cursor": lines.next_cursor,
-                "alerts": [],
-            }
-        )
+        found, attempts, lines = await desk.ask(lambda store: known(store, run_id))
+        return Json(known_view(desk.with_reason(found), attempts, lines))
 
     return routes
 
 
-def _query(desk: FrontDesk, asked: RunsAsked) -> RunQuery:
-    """Return the store's question; what a tag or a text means among the jobs only we know."""
+def _jobs(desk: FrontDesk) -> Collection[Job]:
+    return desk.engine.config.jobs.values()
+
+
+def query_of(jobs: Collection[Job], asked: RunsAsked) -> RunQuery:
+    """Return the store's question; what a tag or a text means among the jobs the store does not know."""
     needle = asked.q.casefold()
-    jobs = desk.engine.config.jobs.values()
     named = [job.name for job in jobs if any(needle in text.casefold() for text in (job.name, *job.tags))]
     return RunQuery(
         job=asked.job,
-        jobs=None if asked.tag is None else jobs_tagged(desk, asked.tag),
+        jobs=None if asked.tag is None else jobs_tagged(jobs, asked.tag),
         states=asked.state,
         run_date=asked.run_date,
         since=asked.since,
@@ -77,21 +74,42 @@ def _query(desk: FrontDesk, asked: RunsAsked) -> RunQuery:
     )
 
 
-def _page_with_latest(store: Store, query: RunQuery) -> Page[tuple[Run, Attempt | None]]:
+def page_with_latest(store: Reads, query: RunQuery) -> Page[tuple[Run, Attempt | None]]:
+    """Return a page of runs, each with its latest attempt."""
     page = store.runs(query)
     latest = store.latest_attempts([run.run_id for run in page.items if run.attempt])
     return Page(tuple((run, latest.get(run.run_id)) for run in page.items), page.next_cursor)
 
 
-def _page_of_attempts(store: Store, query: RunQuery) -> Page[Attempt]:
+def _page_of_attempts(store: Reads, query: RunQuery) -> Page[Attempt]:
     page = store.runs(query)
     found = store.attempts_of([run.run_id for run in page.items if run.attempt])
     return Page(tuple(row for run in page.items for row in found.get(run.run_id, ())), page.next_cursor)
 
 
-def _one(store: Store, run_id: str) -> tuple[Run, list[Attempt], Page[LogbookLine]]:
+Known = tuple[Run, list[Attempt], Page[LogbookLine]]
+
+
+def one_run(store: Reads, run_id: str) -> View:
+    """Return all that the store knows of one run. Raises NotFound."""
+    return known_view(*known(store, run_id))
+
+
+def known(store: Reads, run_id: str) -> Known:
+    """Return a run, its attempts, and the first page of its logbook lines. Raises NotFound."""
     run = store.get_run(run_id)
     if run is None:
         raise NotFound(f"there is no run {run_id[:100]}", mend="`pysched runs` lists them")
     lines = store.lines(LineQuery(run_id=run_id, limit=EVENTS_SHOWN, newest_first=False))
-    return run, store.attempts(run_id), lines
+    return run, list(store.attempts(run_id)), lines
+
+
+def known_view(run: Run, attempts: list[Attempt], lines: Page[LogbookLine]) -> View:
+    """Return the same as the API shows it."""
+    return {
+        "run": run_view(run, attempts[-1] if attempts else None),
+        "attempts": [attempt_view(attempt) for attempt in attempts],
+        "events": [event_view(line) for line in lines.items],
+        "next_events_cursor": lines.next_cursor,
+        "alerts": [],
+    }

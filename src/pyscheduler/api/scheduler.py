@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Final
 
 from fastapi import APIRouter, Request
@@ -24,6 +25,7 @@ from pyscheduler.rules.recovery import CaughtUp
 from pyscheduler.timetable.zone import TZDATA_VERSION
 
 STRANGERS_SHOWN: Final = 100
+NEXT_SHOWN: Final = 20
 
 
 def router(desk: FrontDesk) -> APIRouter:
@@ -118,6 +120,7 @@ def _scheduler(desk: FrontDesk, values: dict[str, str]) -> dict[str, Any]:
         },
         "last_tick": instant(engine.firings.handled),
         "next_firing": instant(upcoming),
+        "next_firing_jobs": _firing_at(desk, upcoming),
         "pauses": _pauses(desk),
         "catch_up_held": None if held is None else {"since": instant(held[0]), "until": instant(held[1])},
         "slots": _slots(desk),
@@ -129,6 +132,12 @@ def _scheduler(desk: FrontDesk, values: dict[str, str]) -> dict[str, Any]:
         "remarks": list(desk.host.remarks),
         "strangers": [str(path) for path in engine.pruner.strangers[:STRANGERS_SHOWN]],
     }
+
+
+def _firing_at(desk: FrontDesk, at: datetime | None) -> list[str]:
+    """Return the first jobs by name that fire at an instant."""
+    coming = desk.engine.firings.upcoming()
+    return sorted(name for name, instant in coming.items() if instant == at)[:NEXT_SHOWN]
 
 
 def _reload_failure(failure: ReloadFailure | None) -> View | None:

@@ -6,7 +6,7 @@ job's `env` is `***`, and no variable of the environment is ever filled in: what
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from datetime import UTC, date, datetime, time
 from typing import Any, Final
@@ -277,8 +277,19 @@ def firing_view(firing: Firing, local: str, rule: str) -> View:
     }
 
 
-def answer_view(answer: Answer, depth: int = 0) -> View:
-    """Return an answer to "why", with the chain of answers it rests on."""
+def runs_of_answer(answer: Answer) -> Iterator[Run]:
+    """Yield the runs of an answer's chain, as far as it is shown."""
+    link: Answer | None = answer
+    for _ in range(DEEPEST_WHY + 1):
+        if link is None:
+            return
+        if link.run is not None:
+            yield link.run
+        link = link.because
+
+
+def answer_view(answer: Answer, latest: Mapping[str, Attempt], depth: int = 0) -> View:
+    """Return an answer to "why", with the chain of answers it rests on. `latest` holds attempts by run id."""
     because = answer.because if depth < DEEPEST_WHY else None
     return {
         "job": answer.job,
@@ -286,6 +297,6 @@ def answer_view(answer: Answer, depth: int = 0) -> View:
         "culprit": answer.culprit.value,
         "text": answer.text,
         "release": answer.release,
-        "run": None if answer.run is None else run_view(answer.run),
-        "because": None if because is None else answer_view(because, depth + 1),
+        "run": None if answer.run is None else run_view(answer.run, latest.get(answer.run.run_id)),
+        "because": None if because is None else answer_view(because, latest, depth + 1),
     }

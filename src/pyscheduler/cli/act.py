@@ -12,11 +12,13 @@ from typing import Any, Final
 import click
 
 from pyscheduler.cli import faults
+from pyscheduler.cli.asking import is_run_id, no_such_run
 from pyscheduler.cli.client import segment
 from pyscheduler.cli.complete import run_arguments
-from pyscheduler.cli.faults import Refused
+from pyscheduler.cli.faults import CommandError, Refused, Unreachable
 from pyscheduler.cli.options import Verb, json_option, reason_option, verb
 from pyscheduler.cli.session import Session, pass_session
+from pyscheduler.cli.states import ENDED, STANDING
 from pyscheduler.cli.text import on_one_line
 
 _TOLD: Final = {("kill", "running"): ", told to end"}
@@ -35,9 +37,13 @@ def act(session: Session, action: str, runs: tuple[str, ...], body: Mapping[str,
     refused: list[Mapping[str, str]] = []
     for run_id in runs:
         try:
+            if not is_run_id(run_id):
+                raise no_such_run(session, client, run_id)
             answer = client.post(f"/api/runs/{segment(run_id)}/{action}", body)
-        except Refused as error:
-            if error.status == 503:
+        except Unreachable:
+            raise
+        except CommandError as error:
+            if isinstance(error, Refused) and error.status == 503:
                 raise  # the scheduler as a whole is out of action: the next run would hear the same
             refused.append({"run_id": run_id, "error": error.what, "mend": error.mend})
             if not as_json:
@@ -52,19 +58,20 @@ def act(session: Session, action: str, runs: tuple[str, ...], body: Mapping[str,
     return faults.FAILED if refused else faults.OK
 
 
-def _deed(name: str, help_text: str, *examples: str) -> Verb:
-    """Return the verb for an action that needs nothing but runs and a reason."""
+def _deed(name: str, states: tuple[str, ...], help_text: str, *examples: str) -> Verb:
+    """Return the verb for an action on runs in one of these states that needs nothing else but a reason."""
 
     def command(session: Session, runs: tuple[str, ...], reason: str | None, as_json: bool) -> int:
         return act(session, name, runs, {"reason": reason}, as_json=as_json)
 
     command.__doc__ = help_text
-    decorated: Callable[..., Any] = json_option(reason_option(run_arguments()(pass_session(command))))
+    decorated: Callable[..., Any] = json_option(reason_option(run_arguments(states)(pass_session(command))))
     return verb(name, *examples)(decorated)
 
 
 hold = _deed(
     "hold",
+    tuple(state for state in STANDING if state != "held"),
     """Keep runs from starting until they are released.
 
     For runs that are scheduled, waiting, blocked, queued or between two tries. What depends on them waits as well.
@@ -75,6 +82,7 @@ hold = _deed(
 
 release = _deed(
     "release",
+    ("held",),
     """Let held runs go on.
 
     A run goes back to where it was held and is decided anew. One that was held in line, or between two tries, has
@@ -85,6 +93,7 @@ release = _deed(
 
 kill = _deed(
     "kill",
+    ("running",),
     """End a running attempt; its run fails, with no further try.
 
     All processes of the attempt get the polite signal (TERM) and, after the job's kill_grace, the one that cannot be
@@ -95,6 +104,7 @@ kill = _deed(
 
 force_start = _deed(
     "force-start",
+    STANDING,
     """Start runs whatever they wait for but pools and slots.
 
     Puts open runs that are not running at the head of the line: past dependencies, overlap, holds and pauses.
@@ -104,6 +114,7 @@ force_start = _deed(
 
 skip = _deed(
     "skip",
+    STANDING,
     """Pass runs over; what depends on them sees a success.
 
     For open runs that are not running. To stop what depends on them as well, cancel them instead.
@@ -113,6 +124,7 @@ skip = _deed(
 
 cancel = _deed(
     "cancel",
+    STANDING,
     """Call runs off that have not started.
 
     For open runs that are not running. What depends on their success is blocked; skip them instead to let it go on.
@@ -122,6 +134,7 @@ cancel = _deed(
 
 mark_success = _deed(
     "mark-success",
+    (*STANDING, *ENDED),
     """Declare runs succeeded.
 
     For runs that are not running, ended or not: somebody has done their work by hand. What depends on them is decided
@@ -132,6 +145,7 @@ mark_success = _deed(
 
 mark_failed = _deed(
     "mark-failed",
+    (*STANDING, *ENDED),
     """Declare runs failed.
 
     For runs that are not running, ended or not: what they did is worth nothing. What depends on them is decided anew.
@@ -145,7 +159,7 @@ mark_failed = _deed(
     "pysched rerun load.2027-05-20.1",
     'pysched rerun extract.2027-05-20.1 --downstream --reason "source was late"',
 )
-@run_arguments()
+@run_arguments(ENDED)
 @click.option("--downstream", is_flag=True, help="Also reopen the ended runs that depend on them, and so on.")
 @reason_option
 @json_option

@@ -28,13 +28,14 @@ def backup(session: Session, target: str, as_json: bool) -> None:
     store = Peek.open(session.place.state_dir)
     if store is None:
         raise CommandError("there is no store yet", where=str(session.place.state_dir), mend="the first start makes it")
+    replaced = file.exists()
     with store:
         store.backup(file)
     size = file.stat().st_size
     if as_json:
-        session.print_json({"file": str(file), "bytes": size})
+        session.print_json({"file": str(file), "bytes": size, "replaced": replaced})
     else:
-        session.say(f"{file}: {size:,} bytes, checked")
+        session.say(f"{file}: {size:,} bytes, checked" + (", in the place of an earlier backup" if replaced else ""))
 
 
 @verb("restore", "pysched restore /backup/pysched.db", "pysched restore /backup/pysched.db --yes")

@@ -16,8 +16,6 @@ from pyscheduler.cli.times import Times, duration_text, parse_instant, since
 View = Mapping[str, Any]
 
 HEADERS: Final = ("RUN", "STATE", "TRY", "STARTED", "TOOK", "REASON")
-WIDE: Final = 100
-"""From this width on there is room for seconds."""
 
 
 def worst_first(runs: Iterable[View]) -> list[View]:
@@ -48,7 +46,7 @@ def _started(run: View, day: date | None, times: Times, terminal: Terminal) -> s
     instant = parse_instant(run["started_at"])
     if day is None:
         return times.full(instant)
-    return times.on(day, instant, seconds=terminal.width is None or terminal.width >= WIDE)
+    return times.on(day, instant, short=terminal.is_narrow)
 
 
 def took(run: View, now: datetime) -> str:

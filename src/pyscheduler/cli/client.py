@@ -102,10 +102,10 @@ class SocketClient:
             return Unreachable(what, where=where, mend="it may be stopping: ask again in a moment")
         number = error.errno if isinstance(error, OSError) else None
         if number in (errno.ENOENT, errno.ENOTDIR):
-            return Unreachable("no scheduler is running", where=str(self._config), mend=start)
+            return Unreachable("no scheduler is running", where=str(self._config), mend=start, nobody=True)
         if number == errno.ECONNREFUSED:
             what = "no scheduler is running (its socket is left over from one that was killed)"
-            return Unreachable(what, where=str(self._config), mend=start)
+            return Unreachable(what, where=str(self._config), mend=start, nobody=True, left_behind=True)
         if number in (errno.EACCES, errno.EPERM):
             mend = "only root and the scheduler's own user may: use sudo -u with that user"
             return Unreachable("this user may not talk to the scheduler", where=where, mend=mend)

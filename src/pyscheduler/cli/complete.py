@@ -7,7 +7,8 @@ configuration one. Whatever goes wrong, the answer is an empty list: an error wo
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import click
@@ -27,18 +28,21 @@ def job_names(context: click.Context, _parameter: click.Parameter, incomplete: s
     """Return the jobs that begin so."""
     session = context.ensure_object(Session)
     try:
-        jobs = session.client(SCHEDULER_S).get("/api/jobs")["jobs"]
+        jobs = session.hasty_client(SCHEDULER_S).get("/api/jobs")["jobs"]
         described = {job["name"]: job.get("description") or ", ".join(job.get("schedules") or ()) for job in jobs}
     except (PyschedError, KeyError, TypeError, OSError):
         described = _within(FILE_S, lambda: _jobs_of_file(session))
     return _items(described.items(), incomplete)
 
 
-def run_ids(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the newest runs whose ids begin so; the scheduler alone knows them."""
+def run_ids(
+    context: click.Context, _parameter: click.Parameter, incomplete: str, states: Collection[str] = ()
+) -> list[CompletionItem]:
+    """Return the newest runs in one of these states whose ids begin so; the scheduler alone knows them."""
     session = context.ensure_object(Session)
+    asked = {"limit": MOST, "q": incomplete or None, "state": list(states) or None}
     try:
-        runs = session.client(SCHEDULER_S).get("/api/runs", limit=MOST, q=incomplete or None)["runs"]
+        runs = session.hasty_client(SCHEDULER_S).get("/api/runs", **asked)["runs"]
         return _items([(run["run_id"], run["state"]) for run in runs], incomplete)
     except (PyschedError, KeyError, TypeError, OSError):
         return []
@@ -81,6 +85,8 @@ def run_argument() -> Callable[[F], F]:
     return click.argument("run", shell_complete=run_ids, metavar="RUN")
 
 
-def run_arguments() -> Callable[[F], F]:
-    """Return the decorator for one or more arguments RUN."""
-    return click.argument("runs", shell_complete=run_ids, nargs=-1, required=True, metavar="RUN...")
+def run_arguments(states: Collection[str] = ()) -> Callable[[F], F]:
+    """Return the decorator for one or more arguments RUN, of which those in one of these states are completed."""
+    return click.argument(
+        "runs", shell_complete=partial(run_ids, states=states), nargs=-1, required=True, metavar="RUN..."
+    )

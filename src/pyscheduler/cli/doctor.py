@@ -35,7 +35,8 @@ def doctor(session: Session, file: str | None, as_json: bool) -> int:
     for finding in examine(session):
         found.append(finding)
         if not as_json:
-            session.say_all(_lines(session, finding))
+            for line in _lines(session, finding):
+                session.tell(line)
     count = Counter(finding.level for finding in found)
     if as_json:
         session.print_json(_document(found))
@@ -60,7 +61,7 @@ def examine(session: Session) -> Iterator[Finding]:
     yield from _configuration(session)
     yield from folders(place.state_dir, place.log_dir)
     yield from memory(place.state_dir, place.times, session.now())
-    yield from service(session.client(CLIENT_S), _max_running(session))
+    yield from service(session.hasty_client(CLIENT_S), _max_running(session))
 
 
 def _configuration(session: Session) -> Iterator[Finding]:

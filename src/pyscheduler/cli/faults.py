@@ -26,6 +26,8 @@ OK: Final = 0
 FAILED: Final = 1
 WRONG_USAGE: Final = 2
 INTERRUPTED: Final = 130
+STARTING: Final = "scheduler is starting"
+"""How the API answers until its engine is up."""
 
 
 class CommandError(PyschedError):
@@ -50,9 +52,18 @@ class WrongUsage(CommandError):
 
 
 class Unreachable(CommandError):
-    """No scheduler answers at the place that the configuration names."""
+    """No scheduler answers at the place that the configuration names.
+
+    `nobody`: none is there to hear; `left_behind`: one was, and its socket is still there.
+    """
 
     code = "unreachable"
+
+    def __init__(
+        self, what: str, *, where: str = "", mend: str = "", nobody: bool = False, left_behind: bool = False
+    ) -> None:
+        super().__init__(what, where=where, mend=mend)
+        self.nobody, self.left_behind = nobody, left_behind
 
 
 class Refused(CommandError):
@@ -71,6 +82,11 @@ class Refused(CommandError):
     ) -> None:
         super().__init__(what, where=where, mend=mend)
         self.status, self.problems = status, tuple(problems)
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether nothing was done because the scheduler is not up yet."""
+        return self.status == 503 and self.what.startswith(STARTING)
 
 
 def exit_code_of(error: PyschedError) -> int:
@@ -99,7 +115,8 @@ def usage_lines(error: click.ClickException) -> Iterator[str]:
     yield f"error: {error.format_message()}"
     context = getattr(error, "ctx", None)
     if context is not None:
-        yield f"  mend: {context.command_path} --help"
+        what = "lists all commands" if context.parent is None else "explains it"
+        yield f"  mend: `{context.command_path} --help` {what}"
 
 
 def problem_line(problem: Mapping[str, object]) -> str:
@@ -110,13 +127,20 @@ def problem_line(problem: Mapping[str, object]) -> str:
     return f"{problem.get('severity', 'error')}: {place}: {subject}{problem.get('message', '')}{mend}"
 
 
-def no_such_job(name: str, jobs: Iterable[str], where: object) -> CommandError:
+def no_such_job(name: str, jobs: Iterable[str], where: object, kind: str = "job") -> CommandError:
     """Return the error for a job that a configuration has not got, with a near name."""
+    near = near_name(name, jobs)
+    mend = f"did you mean {near}?" if near else "`pysched jobs` lists the jobs"
+    return CommandError(f"there is no {kind} {name}", where=str(where), mend=mend)
+
+
+def near_name(name: str, names: Iterable[str]) -> str | None:
+    """Return the name that was probably meant: nearly the same, letter case aside."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list(jobs), n=1)
-    mend = f"did you mean {near[0]}?" if near else "`pysched next` lists all jobs"
-    return CommandError(f"there is no job {name}", where=str(where), mend=mend)
+    folded = {each.casefold(): each for each in names}
+    near = get_close_matches(name.casefold(), folded, n=1)
+    return folded[near[0]] if near else None
 
 
 def counted(number: int, noun: str) -> str:

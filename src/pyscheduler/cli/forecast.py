@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from pyscheduler.cli.faults import no_such_job
+from pyscheduler.cli.faults import counted, no_such_job
 from pyscheduler.cli.history import not_begun, typical_durations
 from pyscheduler.cli.moments import MOMENT, window
 from pyscheduler.cli.options import file_argument, json_option, use_file, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.table import table
 from pyscheduler.cli.times import Times, duration_text, json_instant
+from pyscheduler.errors import StoreError
 
 if TYPE_CHECKING:
     from pyscheduler.config import Config
@@ -54,15 +55,26 @@ def forecast_(
     if only is not None and only not in config.jobs:
         raise no_such_job(only, config.jobs, config.path)
     since, until = window(start, end, config.settings.timezone, session.now(), days=1, at_most=FORECAST_DAYS)
-    entries = not_begun(config, expected(config, since, until, typical_durations(config)), session.now())
+    times = Times.of(config.settings.timezone)
+    entries = not_begun(config, expected(config, since, until, _history(session, config)), session.now())
     entries = [entry for entry in entries if only in (None, entry.job)]
     if as_json:
         session.print_json({"entries": [_entry_json(entry) for entry in entries]})
     elif entries:
         session.say_all(forecast_table(session, config, entries))
+        number = counted(len(entries), "run")
+        session.say(f"\n{number} expected from {times.full(since)} to {times.full(until)}")
     else:
-        times = Times.of(config.settings.timezone)
         session.say(f"No run is expected from {times.full(since)} to {times.full(until)}.")
+
+
+def _history(session: Session, config: Config) -> Mapping[str, float]:
+    """Return what is known of durations; a history that cannot be read is done without, and that is said."""
+    try:
+        return typical_durations(config)
+    except StoreError as error:
+        session.note(f"remark: without typical durations, since the history cannot be read: {error}")
+        return {}
 
 
 def expected(config: Config, since: datetime, until: datetime, typical: Mapping[str, float]) -> list[ForecastEntry]:

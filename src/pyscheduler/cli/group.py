@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Final
 
 import click
 from click.shell_completion import CompletionItem
 
+from pyscheduler import __version__
 from pyscheduler.cli.catalogue import COMMANDS, SECTIONS
 from pyscheduler.cli.options import shared_options
+
+SYNONYMS: Final = {
+    "start": "serve",
+    "run": "trigger",
+    "list": "jobs",
+    "ls": "jobs",
+    "logs": "log",
+    "logbook": "events",
+    "history": "runs",
+    "retry": "rerun",
+    "check": "validate",
+    "unpause": "resume",
+}
+"""What other schedulers call a command of ours."""
 
 
 class Commands(click.Group):
@@ -37,9 +53,10 @@ class Commands(click.Group):
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            near = get_close_matches(name, COMMANDS, n=1)
-            hint = f"did you mean {near[0]}?" if near else "`pysched --help` lists them."
-            raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
+            meant = SYNONYMS.get(name)
+            near = [meant] if meant else get_close_matches(name, COMMANDS, n=1, cutoff=0.7)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise click.UsageError(f"there is no command {name!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -67,6 +84,12 @@ pysched.yaml. Each has its own --help, with examples.
 EPILOG = "Exit codes: 0 done, 1 refused, unreachable or failed, 2 wrong usage or configuration, 130 Ctrl-C."
 
 
+def _show_version(context: click.Context, _option: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        click.echo(f"pysched {__version__}")
+        context.exit()
+
+
 @click.pass_context
 def _pysched(context: click.Context) -> None:
     if context.invoked_subcommand is None:
@@ -79,7 +102,17 @@ def _pysched(context: click.Context) -> None:
 pysched = Commands(
     "pysched",
     callback=_pysched,
-    params=[*shared_options()],
+    params=[
+        *shared_options(),
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_show_version,
+            help="Show the release; `pysched version` shows more.",
+        ),
+    ],
     invoke_without_command=True,
     help=HELP,
     epilog=EPILOG,

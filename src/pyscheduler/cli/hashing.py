@@ -7,12 +7,15 @@ the machine could read it. Spec: jobs.md 13.2, 14.1; DESIGN 1 (P8).
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import secrets
+import warnings
 from typing import Final
 
 import click
 
+from pyscheduler.cli.faults import CommandError
 from pyscheduler.cli.options import json_option, verb
 from pyscheduler.cli.session import Session, pass_session
 
@@ -63,7 +66,18 @@ def _ask() -> str:
             raise click.BadParameter(f"it has {len(text)} characters, and {SHORTEST_PASSWORD} is the least")
         return text
 
-    typed: str = click.prompt(
-        "Password", hide_input=True, confirmation_prompt="Once more", value_proc=checked, err=True
-    )
+    with warnings.catch_warnings():
+        # Where no terminal can be kept from showing it there is nobody at one: a program writes it into a pipe.
+        warnings.simplefilter("ignore", getpass.GetPassWarning)
+        try:
+            typed: str = click.prompt(
+                "Password", hide_input=True, confirmation_prompt="Once more", value_proc=checked, err=True
+            )
+        except click.Abort as error:
+            if isinstance(error.__cause__, KeyboardInterrupt):
+                raise
+            what = "the input ended before a password was typed twice"
+            raise CommandError(
+                what, mend="type it at a terminal, or write it into standard input on two lines"
+            ) from error
     return typed

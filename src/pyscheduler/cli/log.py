@@ -30,12 +30,13 @@ def log(session: Session, run: str, follow: bool, stderr: bool, tail: int | None
     """Print what an attempt has written; -f follows it.
 
     RUN is a run's id, or the name of a job for the newest of its runs. Into a pipe or a file the bytes go as they were
-    written. With -f the command ends when the run has ended, and Ctrl-C leaves the run alone.
+    written. With -f the command ends when the run has ended, and Ctrl-C leaves the run alone. While no scheduler runs
+    the log is read where it lies; -f goes on through a restart and ends once the scheduler has said how the run ended.
     """
     if follow and attempt is not None:
         raise WrongUsage("--follow goes from attempt to attempt, so --attempt does not go with it")
-    client = session.client()
-    reader = Reader(client, run_meant(client, run), "stderr" if stderr else "stdout", spout(session.terminal))
+    client = session.looking()
+    reader = Reader(client, run_meant(session, client, run), "stderr" if stderr else "stdout", spout(session.terminal))
     if follow:
         Follower(reader, session.note).follow(tail)
     else:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import click
 
 from pyscheduler.cli import faults
 from pyscheduler.cli.group import pysched
 from pyscheduler.cli.session import Session
+from pyscheduler.cli.terminal import Terminal
+from pyscheduler.cli.text import wrapped
 from pyscheduler.errors import PyschedError
 
 COMPLETE_VARIABLE = "_PYSCHED_COMPLETE"
@@ -40,8 +42,7 @@ def _run(arguments: Sequence[str], session: Session | None) -> int:
             obj=session,
         )
     except click.ClickException as error:
-        for line in faults.usage_lines(error):
-            click.echo(line, err=True)
+        _complain(faults.usage_lines(error))
         return error.exit_code
     except click.Abort as error:
         # An end of input where a question was asked is no Ctrl-C, and neither is a "no".
@@ -49,8 +50,7 @@ def _run(arguments: Sequence[str], session: Session | None) -> int:
     except KeyboardInterrupt:
         return faults.INTERRUPTED
     except PyschedError as error:
-        for line in faults.lines_of(error):
-            click.echo(line, err=True)
+        _complain(faults.lines_of(error))
         return faults.exit_code_of(error)
     except BrokenPipeError:
         raise
@@ -58,6 +58,13 @@ def _run(arguments: Sequence[str], session: Session | None) -> int:
         click.echo(faults.save_bug(error, arguments), err=True)
         return faults.FAILED
     return answer if isinstance(answer, int) else faults.OK
+
+
+def _complain(lines: Iterable[str]) -> None:
+    """Print an error on stderr; on a terminal broken between words."""
+    width = Terminal.of(sys.stderr, os.environ).width
+    for line in lines:
+        click.echo(wrapped(line, width), err=True)
 
 
 def _let_anything_be_printed() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from pyscheduler.cli.asking import is_run_id
 from pyscheduler.cli.faults import Unreachable
 from pyscheduler.cli.session import Session
+from pyscheduler.cli.times import json_instant
 from pyscheduler.config import Config
 from pyscheduler.engine.book import RunBook
 from pyscheduler.engine.clock import SystemClock
@@ -65,7 +66,7 @@ class Onlooker:
 
 def explain_offline(session: Session, word: str, day: date | None) -> Mapping[str, Any]:
     """Return the answer in the API's shape. Raises what stands in the way: ConfigError, StoreError, NotFound."""
-    from pyscheduler.api.views import answer_view
+    from pyscheduler.api.views import answer_view, runs_of_answer
 
     config = session.load()
     store = Peek.open(config.settings.state_dir)
@@ -81,7 +82,9 @@ def explain_offline(session: Session, word: str, day: date | None) -> Mapping[st
         answer = asyncio.run(explain(onlooker, **asked))
         answer = _not_missed_yet(answer, onlooker)
         paused = onlooker.desk.pauses.covers(answer.job) is not None
-    return {"why": answer_view(answer), "next_firing": None if paused else _next_firing(config, answer.job)}
+        latest = store.latest_attempts(run.run_id for run in runs_of_answer(answer))
+    next_firing = None if paused else _next_firing(config, answer.job)
+    return {"why": answer_view(answer, latest), "next_firing": next_firing}
 
 
 def _not_missed_yet(answer: Answer, onlooker: Onlooker) -> Answer:
@@ -102,4 +105,4 @@ def _not_missed_yet(answer: Answer, onlooker: Onlooker) -> Answer:
 def _next_firing(config: Config, name: str) -> str | None:
     job = config.jobs.get(name)
     firing = config.timetable(name).next(SystemClock().now()) if job is not None and job.enabled else None
-    return None if firing is None else say_in(config.settings.timezone)(firing.scheduled_at)
+    return None if firing is None else json_instant(firing.scheduled_at)

@@ -7,7 +7,6 @@ mistake: they belong to a scheduler that listens on a port, which this release d
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import date
 from typing import Any, Final, TypeVar
 
 import click
@@ -82,24 +81,6 @@ json_option: Final = click.option("--json", "as_json", is_flag=True, help="Print
 reason_option: Final = click.option("--reason", metavar="TEXT", help="Why, for the logbook.")
 
 
-class DateType(click.ParamType[date]):
-    """A date such as 2027-05-20."""
-
-    name = "date"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
-        """Return the date; a usage error for anything else."""
-        if isinstance(value, date):
-            return value
-        try:
-            return (
-                date.fromisoformat(value) if len(value) == 10 else self.fail(f"{value!r} is not YYYY-MM-DD", param, ctx)
-            )
-        except ValueError:
-            self.fail(f"{value!r} is no date; write it as 2027-05-20", param, ctx)
-
-
-DATE: Final = DateType()
 file_argument: Final = click.argument("file", required=False, type=click.Path(), metavar="[FILE]")
 
 

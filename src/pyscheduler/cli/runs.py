@@ -10,11 +10,10 @@ from typing import Any, Final
 import click
 
 from pyscheduler.cli import moments
-from pyscheduler.cli.asking import pages_of_runs
-from pyscheduler.cli.board import WIDE
+from pyscheduler.cli.asking import check_job, pages_of_runs
 from pyscheduler.cli.complete import job_names
-from pyscheduler.cli.moments import MOMENT
-from pyscheduler.cli.options import DATE, json_option, verb
+from pyscheduler.cli.moments import DATE, MOMENT
+from pyscheduler.cli.options import json_option, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.states import LOOKS, state_cell
 from pyscheduler.cli.table import Row, table
@@ -52,7 +51,10 @@ def runs(session: Session, /, limit: int, as_json: bool, **asked: Any) -> None:
     Every option narrows the list; what is given must hold together. Newest means by the time a run was due.
     """
     query = _query(session, **asked)
-    found = list(islice(pages_of_runs(session.client(), limit + 1, **query), limit + 1))
+    client = session.looking()
+    found = list(islice(pages_of_runs(client, limit + 1, **query), limit + 1))
+    if not found and asked["job"] is not None:
+        check_job(session, client, asked["job"])
     more = len(found) > limit
     if as_json:
         session.print_json({"runs": found[:limit], "more": more})
@@ -83,17 +85,16 @@ def _query(
         "tag": tag,
         "state": list(states) or None,
         "trigger": trigger,
-        "run_date": None if day is None else day.isoformat(),
-        "since": None if since is None else json_instant(moments.start_of(since, zone)),
-        "until": None if until is None else json_instant(moments.moment_after(until, zone)),
+        "run_date": None if day is None else session.settle(day).isoformat(),
+        "since": None if since is None else json_instant(moments.start_of(session.settle(since), zone)),
+        "until": None if until is None else json_instant(moments.moment_after(session.settle(until), zone)),
         "q": text,
     }
 
 
 def _table(session: Session, found: Sequence[Any]) -> Iterator[str]:
-    """Yield the list; a narrow terminal has no room for what created a run, nor for seconds."""
-    width, times = session.terminal.width, session.place.times
-    narrow = width is not None and width < WIDE
+    """Yield the list; a narrow terminal has no room for what created a run."""
+    narrow, times = session.terminal.is_narrow, session.place.times
     today = times.local(session.now()).date()
     rows: list[Row] = []
     for run in found:
@@ -104,7 +105,7 @@ def _table(session: Session, found: Sequence[Any]) -> Iterator[str]:
                 state_cell(run["state"], session.terminal),
                 str(run["attempt"]) if run["attempt"] else "",
                 *([] if narrow else [run["trigger"]]),
-                times.on(today, due, seconds=False) if narrow else times.full(due),
+                times.on(today, due, short=True) if narrow else times.full(due),
                 run["reason"],
             ]
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from pyscheduler.cli.at_home import announced
 from pyscheduler.cli.options import file_argument, use_file, verb
 from pyscheduler.cli.session import Session, pass_session
 
@@ -44,9 +45,10 @@ def serve(
     """
     use_file(session, file)
     path = session.config_path
-    from pyscheduler.service import Options, run
-    from pyscheduler.service.logs import logging_to
+    with announced(path):
+        from pyscheduler.service import Options, run
+        from pyscheduler.service.logs import logging_to
 
-    options = Options(exit_on_failure=exit_on_failure, allow_inactive=allow_inactive, standby=standby)
-    with logging_to(None if log_file is None else Path(log_file), log_level.upper()):
-        return run(path, options)
+        options = Options(exit_on_failure=exit_on_failure, allow_inactive=allow_inactive, standby=standby)
+        with logging_to(None if log_file is None else Path(log_file), log_level.upper()):
+            return run(path, options)

@@ -10,20 +10,25 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from pyscheduler.cli import times
 from pyscheduler.cli.client import Client, SocketClient
+from pyscheduler.cli.moments import settled
 from pyscheduler.cli.place import Place, find_config, look_up
 from pyscheduler.cli.terminal import Terminal
+from pyscheduler.cli.text import wrapped
 
 if TYPE_CHECKING:
     from pyscheduler.config import Config
+
+
+T = TypeVar("T", bound=date)
 
 
 def _connect(place: Place, timeout_s: float) -> Client:
@@ -56,9 +61,26 @@ class Session:
         """What stdout can show."""
         return self.shown_on or Terminal.of(sys.stdout, self.environ)
 
+    @cached_property
+    def width_of_notes(self) -> int | None:
+        """How wide stderr is, None where it is no terminal."""
+        return Terminal.of(sys.stderr, self.environ).width
+
     def client(self, timeout_s: float = 30.0) -> Client:
-        """Return the way to the running scheduler; nothing is asked yet."""
+        """Return the way to the running scheduler, which waits for one that is starting; nothing is asked yet."""
+        from pyscheduler.cli.patient import Patient
+
+        return Patient(self.hasty_client(timeout_s), self.place, self.note)
+
+    def hasty_client(self, timeout_s: float) -> Client:
+        """Return the way to the running scheduler for whoever takes no answer for an answer, and at once."""
         return self.connect(self.place, timeout_s)
+
+    def looking(self) -> Client:
+        """Return the way for those who only look: the running scheduler, or while none runs what its store says."""
+        from pyscheduler.cli.looking import Looking
+
+        return Looking(self)
 
     def load(self, path: Path | None = None, *, allow_inactive: bool = True) -> Config:
         """Return the whole configuration of a file, by default this session's. Raises ConfigError, NoConfiguration.
@@ -69,11 +91,19 @@ class Session:
 
         return load_config(path or self.config_path, env=self.environ, allow_inactive=allow_inactive)
 
+    def settle(self, moment: T) -> T:
+        """Return what a typed moment means here and now: `yesterday` its date, `04:31` that time of today."""
+        return settled(moment, self.place.times.local(self.now()).date())
+
     # ----------------------------------------------------------------- output
 
     def say(self, text: str = "") -> None:
         """Print a line on stdout."""
         click.echo(text, color=self.terminal.colour)
+
+    def tell(self, text: str = "") -> None:
+        """Print a line of prose on stdout, broken between words on a terminal."""
+        self.say(wrapped(text, self.terminal.width))
 
     def say_all(self, lines: Iterable[str]) -> None:
         """Print lines on stdout."""
@@ -81,8 +111,8 @@ class Session:
             self.say(line)
 
     def note(self, text: str) -> None:
-        """Print a line on stderr: a remark that is no part of the answer."""
-        click.echo(text, err=True)
+        """Print a line on stderr, broken between words on a terminal: a remark that is no part of the answer."""
+        click.echo(wrapped(text, self.width_of_notes), err=True)
 
     def note_all(self, lines: Iterable[str]) -> None:
         """Print lines on stderr."""

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from pyscheduler.cli.asking import run_meant
-from pyscheduler.cli.board import WIDE
+from pyscheduler.cli.board import took
 from pyscheduler.cli.client import segment
 from pyscheduler.cli.complete import run_argument
 from pyscheduler.cli.options import json_option, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.states import state_cell
 from pyscheduler.cli.table import Cell, Row, pairs, table
-from pyscheduler.cli.times import duration_text, parse_instant
+from pyscheduler.cli.times import parse_instant
 
 View = Mapping[str, Any]
 
@@ -33,8 +33,8 @@ def show(session: Session, run: str, as_json: bool) -> None:
     RUN is a run's id, or the name of a job for the newest of its runs. The logbook has every action of the scheduler
     and of operators that concerned the run, oldest first.
     """
-    client = session.client()
-    answer = client.get(f"/api/runs/{segment(run_meant(client, run))}")
+    client = session.looking()
+    answer = client.get(f"/api/runs/{segment(run_meant(session, client, run))}")
     if as_json:
         session.print_json(answer)
         return
@@ -53,8 +53,7 @@ class _Narrow:
     """Writes times in tables: on a narrow terminal without their date where that is the day the run was due."""
 
     def __init__(self, session: Session, run: View) -> None:
-        self._times, width = session.place.times, session.terminal.width
-        self.on = width is not None and width < WIDE
+        self._times, self.on = session.place.times, session.terminal.is_narrow
         self._day = self._times.local(parse_instant(run["scheduled_at"])).date()
 
     def time(self, text: str | None) -> str:
@@ -62,7 +61,7 @@ class _Narrow:
         if not text:
             return ""
         instant = parse_instant(text)
-        return self._times.on(self._day, instant) if self.on else self._times.full(instant)
+        return self._times.on(self._day, instant, short=True) if self.on else self._times.full(instant)
 
 
 def _fields(session: Session, run: View) -> Iterator[tuple[str, str | Cell]]:
@@ -98,7 +97,7 @@ def _attempts(session: Session, attempts: Iterable[View], narrow: _Narrow) -> It
             str(attempt["attempt"]),
             narrow.time(attempt["started_at"]),
             *([] if narrow.on else [narrow.time(attempt["ended_at"])]),
-            "" if attempt["duration_seconds"] is None else duration_text(attempt["duration_seconds"]),
+            took({**attempt, "state": "running" if attempt["outcome"] is None else ""}, session.now()),
             _outcome(attempt),
             _exit(attempt),
             "; ".join(filter(None, (attempt["reason"], attempt.get("note")))),
@@ -122,12 +121,13 @@ def _exit(attempt: View) -> str:
 
 def _logbook(session: Session, events: Iterable[View], narrow: _Narrow) -> Iterator[str]:
     rows = [
-        [narrow.time(line["at"]), line["actor"], line["action"], _detail(session, line["detail"])] for line in events
+        [narrow.time(line["at"]), line["actor"], line["action"], detail_text(session, line["detail"])]
+        for line in events
     ]
     return table(LOGBOOK, rows, session.terminal)
 
 
-def _detail(session: Session, detail: View) -> str:
+def detail_text(session: Session, detail: View) -> str:
     """Return a line's detail as `name value` pairs, times in the scheduler's zone, without what says nothing."""
     return ", ".join(f"{name} {_said(session, value)}" for name, value in detail.items() if value not in (None, ""))
 

@@ -16,6 +16,7 @@ from pyscheduler.cli.faults import CommandError, WrongUsage, no_such_job
 from pyscheduler.cli.moments import JUST_BEFORE, MOMENT, window
 from pyscheduler.cli.options import file_argument, json_option, use_file, verb
 from pyscheduler.cli.session import Session, pass_session
+from pyscheduler.cli.text import wrapped
 from pyscheduler.cli.times import Times, json_instant
 
 if TYPE_CHECKING:
@@ -190,7 +191,14 @@ def _document(found: Simulation, since: datetime, until: datetime) -> dict[str, 
 
 def _lines(session: Session, found: Simulation, times: Times, since: datetime, until: datetime) -> Iterator[str]:
     runs = _views(found)
-    yield f"From {times.full(since)} to {times.full(until)}: {board.counts_text(board.counts(runs))}"
+    totals = wrapped(_totals(runs, times, since, until), session.terminal.width)
+    yield totals
     if runs:
         yield ""
         yield from board.board(runs, None, times, found.ended_at, session.terminal)
+        yield ""
+        yield totals  # the first line is off the screen by now
+
+
+def _totals(runs: list[dict[str, Any]], times: Times, since: datetime, until: datetime) -> str:
+    return f"From {times.full(since)} to {times.full(until)}: {board.counts_text(board.counts(runs))}"

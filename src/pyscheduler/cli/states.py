@@ -37,6 +37,10 @@ LOOKS: Final = {
 OPEN: Final = ("blocked", "held", "retry_wait", "running", "queued", "waiting", "scheduled")
 """The states that a run is in before its end. The words alone: the model's classes take a thin command too long."""
 
+STANDING: Final = tuple(word for word in OPEN if word != "running")
+ENDED: Final = ("failed", "cancelled", "skipped", "succeeded")
+"""The open states but running, and the final ones: what most actions are for."""
+
 _RANKS: Final = {word: rank for rank, word in enumerate(LOOKS)}
 _UNKNOWN: Final = Look("?", "?", None)
 

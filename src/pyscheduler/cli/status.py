@@ -14,7 +14,8 @@ from pyscheduler.cli import board
 from pyscheduler.cli.asking import View, pages_of_runs
 from pyscheduler.cli.client import Client
 from pyscheduler.cli.faults import counted
-from pyscheduler.cli.options import DATE, json_option, verb
+from pyscheduler.cli.moments import DATE
+from pyscheduler.cli.options import json_option, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.states import OPEN
 from pyscheduler.cli.table import Cell, styled
@@ -24,6 +25,10 @@ from pyscheduler.cli.times import json_instant, parse_instant
 MOST: Final = 10_000
 """Runs on one board at most."""
 LOOK_S: Final = 2.0
+FROM_THE_TOP: Final = "\x1b[H"
+CLEAR: Final = "\x1b[J"
+SHOWN: Final = 3
+"""Jobs of the next firing that are named."""
 
 
 @verb("status", "pysched status", "pysched status --date 2027-05-20", "pysched status --watch", "pysched status --json")
@@ -40,26 +45,40 @@ def status(session: Session, day: date | None, watch: bool, as_json: bool) -> No
     """
     if watch and as_json:
         raise click.UsageError("--watch and --json do not go together")
-    while True:
-        found = _Board(session, session.client(), day)
-        if as_json:
-            session.print_json(found.document())
-        else:
-            _show(session, list(found.lines()), again=watch)
-        if not watch:
-            return
-        time.sleep(LOOK_S)
+    client = session.looking()
+    day = None if day is None else session.settle(day)
+    if as_json:
+        session.print_json(_Board(session, client, day).document())
+    elif watch:
+        _watch(session, client, day)
+    else:
+        session.say_all(_Board(session, client, day).lines())
 
 
-def _show(session: Session, lines: list[str], *, again: bool) -> None:
-    """Print a board; when watching on a terminal, in the place of the last one and no longer than the screen."""
+def _watch(session: Session, client: Client, day: date | None) -> None:
+    """Show the board again and again. Ctrl-C leaves the last one on the screen, whole."""
+    lines: list[str] = []
+    try:
+        while True:
+            lines = list(_Board(session, client, day).lines())
+            _show(session, lines)
+            time.sleep(LOOK_S)
+    except KeyboardInterrupt:
+        if session.terminal.height is not None and len(lines) >= session.terminal.height:
+            sys.stdout.write(FROM_THE_TOP + CLEAR)
+            session.say_all(lines)
+        raise
+
+
+def _show(session: Session, lines: list[str]) -> None:
+    """Print a board; on a terminal in the place of the last one and no longer than the screen."""
     height = session.terminal.height
-    if not again or height is None:
+    if height is None:
         session.say_all(lines)
         return
     if len(lines) >= height:
         lines = [*lines[: height - 2], f"... and {counted(len(lines) - height + 2, 'more line')}"]
-    sys.stdout.write("\x1b[H" + "".join(f"{line}\x1b[K\n" for line in lines) + "\x1b[J")
+    sys.stdout.write(FROM_THE_TOP + "".join(f"{line}\x1b[K\n" for line in lines) + CLEAR)
     sys.stdout.flush()
 
 
@@ -115,9 +134,18 @@ class _Board:
         return f"{name}: {what} {self.day:%Y-%m-%d %a}, now {self._session.place.times.full(now)}"
 
     def _last_lines(self) -> Iterator[str]:
-        upcoming = self.scheduler["next_firing"]
         yield board.counts_text(board.counts(self.runs))
-        yield f"next firing {self._time(upcoming)}" if upcoming else "no firing is to come"
+        yield self._next_firing()
+
+    def _next_firing(self) -> str:
+        if self.scheduler.get("error"):
+            return "nothing fires or starts while no scheduler runs"
+        upcoming, jobs = self.scheduler["next_firing"], self.scheduler.get("next_firing_jobs") or ()
+        if not upcoming:
+            return "no firing is to come"
+        more = f" and {counted(len(jobs) - SHOWN, 'other')}" if len(jobs) > SHOWN else ""
+        names = f": {', '.join(jobs[:SHOWN])}{more}" if jobs else ""
+        return f"next firing {self._time(upcoming)}{names}"
 
     def _time(self, text: str) -> str:
         return self._session.place.times.full(parse_instant(text))

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 PLAIN_LOCALES: Final = ("", "C", "POSIX")
+WIDE: Final = 100
+"""From this width on there is room for whole offsets, and for columns that tables leave out below it."""
 NARROWEST: Final = 20
 """A terminal that claims to be narrower (0 columns: an unset size) is not believed."""
 
@@ -51,6 +53,11 @@ class Terminal:
             colour=not environ.get("NO_COLOR") and environ.get("TERM") != "dumb",
             unicode=unicode,
         )
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether tables must do with less than WIDE columns."""
+        return self.width is not None and self.width < WIDE
 
     def symbol(self, symbol: str, plain: str) -> str:
         """Return the symbol, or what stands for it in ASCII."""

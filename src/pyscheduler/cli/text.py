@@ -39,6 +39,25 @@ def cut(text: str, columns: int, mark: str = "…") -> str:
     return text[:end] + mark
 
 
+def wrapped(line: str, columns: int | None) -> str:
+    """Return a line of prose broken between words where it is wider than `columns`; None: never.
+
+    What follows is set in as far as the line was, and two more. A word that is too long alone stays whole.
+    """
+    if columns is None or columns_of(line) <= columns:
+        return line
+    margin = " " * (len(line) - len(line.lstrip(" ")))
+    first, *words = line.split() or [""]
+    lines = [margin + first]
+    for word in words:
+        longer = f"{lines[-1]} {word}"
+        if columns_of(longer) <= columns:
+            lines[-1] = longer
+        else:
+            lines.append(f"{margin}  {word}")
+    return "\n".join(lines)
+
+
 def on_one_line(text: str) -> str:
     """Return `text` without anything a terminal obeys: control characters and the marks that turn lines around."""
     if text.isascii() and text.isprintable():

@@ -7,6 +7,7 @@ Spec: jobs.md 14.1; DESIGN 11.
 
 from __future__ import annotations
 
+import re
 import zoneinfo
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -16,6 +17,7 @@ from typing import Final
 
 import tzdata  # type: ignore[import-untyped]
 
+_WHOLE_HOURS: Final = re.compile(r"([+-]\d{2}):00$")
 _UNITS: Final = (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1))
 
 
@@ -42,10 +44,15 @@ class Times:
         """Return date, time and offset: `2027-05-20 03:05:12+02:00`."""
         return self.local(instant).isoformat(" ", "seconds" if seconds else "minutes")
 
-    def on(self, day: date, instant: datetime, *, seconds: bool = True) -> str:
-        """Return the time and offset alone where the instant lies on `day`, with month and day where it does not."""
+    def on(self, day: date, instant: datetime, *, short: bool = False) -> str:
+        """Return the time and offset alone where the instant lies on `day`, with month and day where it does not.
+
+        `short` leaves the minutes out of the offset where it has none: `03:05:12+02`.
+        """
         local = self.local(instant)
-        clock = local.isoformat("T", "seconds" if seconds else "minutes").partition("T")[2]
+        clock = local.isoformat("T", "seconds").partition("T")[2]
+        if short:
+            clock = _WHOLE_HOURS.sub(r"\1", clock)
         if local.date() == day:
             return clock
         return f"{local:%m-%d} {clock}" if local.year == day.year else f"{local:%Y-%m-%d} {clock}"

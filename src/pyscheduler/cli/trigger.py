@@ -9,7 +9,8 @@ import click
 from pyscheduler.cli.act import result_line
 from pyscheduler.cli.client import segment
 from pyscheduler.cli.complete import job_argument
-from pyscheduler.cli.options import DATE, json_option, reason_option, verb
+from pyscheduler.cli.moments import DATE
+from pyscheduler.cli.options import json_option, reason_option, verb
 from pyscheduler.cli.session import Session, pass_session
 
 
@@ -25,7 +26,7 @@ def trigger(session: Session, job: str, run_date: date | None, reason: str | Non
     Makes a new run, due at once, beside whatever runs the job has for that date. It still waits for the job's
     dependencies, overlap, pools and slots. Any run date will do: past, future, or a day off.
     """
-    body = {"run_date": None if run_date is None else run_date.isoformat(), "reason": reason}
+    body = {"run_date": None if run_date is None else session.settle(run_date).isoformat(), "reason": reason}
     answer = session.client().post(f"/api/jobs/{segment(job)}/trigger", body)
     if as_json:
         session.print_json({"run": answer["run"], "remark": answer.get("remark", "")})
@@ -49,7 +50,7 @@ def backfill(session: Session, job: str, start: date, end: date, reason: str | N
     the job never fires are passed over, and so is a firing still to come: that one comes by itself. The range spans 366
     days at most. Whether they run at once or one after another is the job's `overlap`.
     """
-    body = {"from": start.isoformat(), "to": end.isoformat(), "reason": reason}
+    body = {"from": session.settle(start).isoformat(), "to": session.settle(end).isoformat(), "reason": reason}
     runs = session.client().post(f"/api/jobs/{segment(job)}/backfill", body)["runs"]
     if as_json:
         session.print_json({"runs": runs})

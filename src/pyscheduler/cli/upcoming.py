@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyscheduler.model.firing import Firing
     from pyscheduler.model.job import Job
 
+RULE: Final = "CLOCK CHANGE"
 MAX_COUNT: Final = 1000
 FOLLOWING_DAYS: Final = 31
 """How far `next` looks for the runs of a job that follows others."""
@@ -35,11 +36,13 @@ FOLLOWING_DAYS: Final = 31
 @verb(
     "next",
     "pysched next",
-    "pysched next nightly-load --count 10",
+    "pysched next nightly-load -n 10",
     "pysched next nightly-load --after 2027-03-27   # over a clock change",
 )
 @job_argument(required=False)
-@click.option("--count", type=click.IntRange(1, MAX_COUNT), default=5, show_default=True, help="How many firings.")
+@click.option(
+    "-n", "--count", type=click.IntRange(1, MAX_COUNT), default=5, show_default=True, help="How many firings."
+)
 @click.option("--after", type=MOMENT, metavar="WHEN", help="From this date or time on, instead of from now.")
 @json_option
 @pass_session
@@ -103,12 +106,19 @@ def _firing_json(config: Config, job: Job, firing: Firing) -> dict[str, object]:
 
 def _firing_table(session: Session, config: Config, job: Job, firings: Sequence[Firing]) -> Iterator[str]:
     here, there = config.settings.timezone, job.timezone
-    headers = [f"LOCAL ({there})", *([f"HERE ({here})"] if here != there else []), "UTC", "RUN DATE", "CLOCK CHANGE"]
+    headers = [f"LOCAL ({there})", *([f"HERE ({here})"] if here != there else []), "UTC", "RUN DATE", RULE]
     rows = []
     for firing in firings:
         at = firing.scheduled_at
         times = [Times.of(there).full(at), *([Times.of(here).full(at)] if here != there else []), _utc(at)]
         rows.append([*times, str(firing.run_date), config.timetable(job.name).rule_at(firing)])
+    return _table(session, headers, rows)
+
+
+def _table(session: Session, headers: list[str], rows: list[list[str]]) -> Iterator[str]:
+    """Yield a table whose last column is there only where a clock change gives it something to say."""
+    if not any(row[-1] for row in rows):
+        headers, rows = headers[:-1], [row[:-1] for row in rows]
     return table(headers, rows, session.terminal)
 
 
@@ -155,7 +165,7 @@ def _next_of_all(session: Session, config: Config, since: datetime, *, as_json: 
     if firing:
         firing.sort(key=lambda pair: (pair[1].scheduled_at, pair[0].name))
         rows = [_row_of_all(config, job, first) for job, first in firing]
-        session.say_all(table(["JOB", "LOCAL", "UTC", "RUN DATE", "CLOCK CHANGE"], rows, session.terminal))
+        session.say_all(_table(session, ["JOB", "LOCAL", "UTC", "RUN DATE", RULE], rows))
     if silent:
         session.say_all([""] * bool(firing))
         session.say_all(table(["JOB", "DOES NOT FIRE"], silent, session.terminal))

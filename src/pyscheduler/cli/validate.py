@@ -67,7 +67,9 @@ def _print(session: Session, path: Path, jobs: int, problems: list[Problem], *, 
         count = Counter(problem.severity for problem in problems)
         session.note(f"{path}: {faults.counted(count[Severity.ERROR], 'error')}")
     else:
-        session.say(f"ok: {path} has {faults.counted(jobs, 'job')}")
+        session.say(f"ok: {path} has {faults.counted(jobs, 'job')}" if jobs else f"ok: {path} has no jobs yet")
+        if not jobs:
+            session.note("nothing will run: jobs stand under `jobs:`; `pysched init FILE` writes an example")
 
 
 @verb("schema", "pysched schema > pysched.schema.json", "# yaml-language-server: $schema=pysched.schema.json")

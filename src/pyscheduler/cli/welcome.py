@@ -12,7 +12,8 @@ from pyscheduler.errors import ConfigError
 
 def welcome(session: Session) -> None:
     """Print the next step."""
-    session.say_all(_lines(session))
+    for line in _lines(session):
+        session.tell(line)
 
 
 def _lines(session: Session) -> Iterator[str]:
@@ -31,7 +32,7 @@ def _lines(session: Session) -> Iterator[str]:
         yield from _steps(("pysched validate", "says everything that is wrong with it"))
         return
     try:
-        scheduler = session.client(timeout_s=2.0).get("/api/scheduler")
+        scheduler = session.hasty_client(timeout_s=2.0).get("/api/scheduler")
     except Unreachable as error:
         yield f"{place.config} is there; {error.what}."
         yield from _steps(
@@ -50,6 +51,7 @@ def _lines(session: Session) -> Iterator[str]:
     yield f"{scheduler['name']} runs {counted(scheduler['config']['jobs'], 'job')} of {place.config}{when}."
     yield from _steps(
         ("pysched status", "shows today's runs"),
+        ("pysched jobs", "lists the jobs"),
         ("pysched why JOB", "says why a job does not run"),
         ("pysched --help", "lists all commands"),
     )

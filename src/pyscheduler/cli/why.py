@@ -15,9 +15,11 @@ import click
 from pyscheduler.cli.asking import is_run_id
 from pyscheduler.cli.complete import job_names
 from pyscheduler.cli.faults import Unreachable
-from pyscheduler.cli.options import DATE, json_option, verb
+from pyscheduler.cli.moments import DATE
+from pyscheduler.cli.options import json_option, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.text import on_one_line
+from pyscheduler.cli.times import Times, parse_instant
 
 MOST_LINKS: Final = 20
 _IN_WORDS: Final = {"retry_wait": "waiting for its next try"}
@@ -37,6 +39,7 @@ def why(session: Session, job: str, day: date | None, as_json: bool) -> None:
     """
     if day is not None and is_run_id(job):
         raise click.UsageError("a run has its own run date: leave the date out")
+    day = None if day is None else session.settle(day)
     query = {"run": job} if is_run_id(job) else {"job": job, "run_date": None if day is None else day.isoformat()}
     try:
         answer = session.client().get("/api/why", **query)
@@ -45,7 +48,8 @@ def why(session: Session, job: str, day: date | None, as_json: bool) -> None:
     if as_json:
         session.print_json(answer)
     else:
-        session.say_all(_lines(answer))
+        for line in _lines(answer, session.place.times):
+            session.tell(line)
 
 
 def _offline(session: Session, error: Unreachable, job: str, day: date | None) -> Mapping[str, Any]:
@@ -56,7 +60,7 @@ def _offline(session: Session, error: Unreachable, job: str, day: date | None) -
     return {"scheduler": {"error": error.what, "mend": error.mend}, **answer}
 
 
-def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
+def _lines(answer: Mapping[str, Any], times: Times) -> Iterator[str]:
     if "scheduler" in answer:
         yield f"{answer['scheduler']['error']}, so nothing starts now"
         yield f"  way out: {answer['scheduler']['mend']}"
@@ -67,7 +71,7 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield from _link_lines(link, depth)
         link, depth = link["because"], depth + 1
     if answer.get("next_firing"):
-        yield f"next firing: {answer['next_firing']}"
+        yield f"next firing: {times.full(parse_instant(answer['next_firing']))}"
 
 
 def _link_lines(link: Mapping[str, Any], depth: int) -> Iterator[str]:

@@ -76,8 +76,7 @@ def check_programs(drafts: Mapping[str, Draft], env_path: str) -> None:
         if program is None or "{" in path or "$" in path or draft.job.agent or draft.job.agent_tags:
             continue
         if not find(program, path):
-            where = "" if "/" in program else f" on the PATH {shown(path, 200)}"
-            what = f"no program {shown(program)}{where}" if "/" not in program else f"{shown(program)} is no program"
+            what = f"{shown(program)} is no program" if "/" in program else f"no program {shown(program)} on the PATH"
             draft.spot.warning(("command", 0), what, "the first run would end as a start error")
 
 

@@ -104,8 +104,9 @@ class House:
 
     async def live(self, listening: socket.socket, on_stuck: Callable[[int], object] | None) -> int:
         """Serve until a stop is wished for or no engine can help any more; returns the exit code."""
-        what = (__version__, os.getpid(), len(self._config.jobs), self._config.path, self._config.settings.state_dir)
-        log.info("pyscheduler %s (pid %d): %d jobs of %s, state in %s", *what)
+        jobs = _counted(len(self._config.jobs), "job")
+        what = (__version__, os.getpid(), jobs, self._config.path, self._config.settings.state_dir)
+        log.info("pyscheduler %s (pid %d): %s of %s, state in %s", *what)
         for problem in self._config.warnings:
             log.warning("%s", problem)
         await warm_up()
@@ -176,8 +177,9 @@ class House:
             self._notifier.status(f"{standing.phase}: {standing.trouble}" if standing.trouble else standing.phase)
             return
         engine = self.engine()
-        self._notifier.ready(f"{len(engine.config.jobs)} jobs, configuration {engine.config_version}")
-        log.info("ready: %d open runs, configuration %d", len(engine.book.open_runs()), engine.config_version)
+        jobs, open_runs = _counted(len(engine.config.jobs), "job"), _counted(len(engine.book.open_runs()), "open run")
+        self._notifier.ready(f"{jobs}, configuration {engine.config_version}")
+        log.info("ready: %s, configuration %d", open_runs, engine.config_version)
         if not self._ready.is_set():
             self._ready.set()
             self._start_small(self._look_around())
@@ -234,6 +236,10 @@ class House:
         if self._config.pending:
             for problem in await asyncio.to_thread(lambda: list(deferred_checks(self._config))):
                 log.warning("%s", problem)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _log_run(run: Run) -> None:

@@ -2,8 +2,11 @@
 
 | file in `state_dir` | what it is |
 |---|---|
-| `serve.lock` | locked (flock) for life by the one process that serves, whose pid is its text. Never removed |
+| `serve.lock` | locked (flock) for life by the one process that serves. Never removed |
 | `api.sock` | the API's Unix socket, 0600. One without that process behind it is stale, and removed under the lock |
+
+The lock's text is the pid in 20 bytes, then a line with the path of the configuration: a client whose file has come to
+name another folder finds us by it (`cli/at_home.py`).
 
 What must always hold: the lock comes before any look at the socket, and the socket is removed by the one who bound it,
 while it still has the lock. The folder is 0700 where we make it: only root and this user reach what is in it. A path
@@ -36,8 +39,8 @@ MAY_PASS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO,
 class Premises:
     """The lock and the socket of one state folder."""
 
-    def __init__(self, state_dir: Path) -> None:
-        self.state_dir = state_dir
+    def __init__(self, state_dir: Path, config: Path) -> None:
+        self.state_dir, self._config = state_dir, config
         self.socket_path = state_dir / SOCKET_NAME
         self._lock: int | None = None
         self._bound: tuple[int, int] | None = None
@@ -71,7 +74,9 @@ class Premises:
         except BlockingIOError:
             raise self._refusal(lock) from None
         with suppress(OSError):  # on a full disk the lock stands without a name
-            os.pwrite(lock, b"%-19d\n" % os.getpid(), 0)
+            text = b"%-19d\n%s\n" % (os.getpid(), os.fsencode(os.path.realpath(self._config)))
+            os.pwrite(lock, text, 0)
+            os.ftruncate(lock, len(text))
 
     def _refusal(self, lock: int) -> AlreadyServed:
         text = os.pread(lock, 20, 0).strip()

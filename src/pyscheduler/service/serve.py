@@ -42,6 +42,7 @@ JOB_UMASK: Final = 0o022
 ROOM_WAIT_S: Final = 5.0
 NO_STANDBY: Final = "--standby is not there yet: it comes with several schedulers on one store"
 FAULTY_TEXT: Final = 2
+NOT_MINE: Final = "run it as the user that owns the folder, or name another state_dir"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,9 @@ async def serve(
                 log.log(logging.ERROR if problem.severity is Severity.ERROR else logging.WARNING, "%s", problem)
             log.critical("the configuration cannot be used")
             return FAULTY_TEXT
+        except PermissionError as error:
+            log.critical("%s: this user may not use it (%s); %s", error.filename, error.strerror, NOT_MINE)
+            return 1
         except (PyschedError, OSError) as error:
             log.critical("%s", error)
             return 1
@@ -111,7 +115,7 @@ async def _serve(
     env = os.environ if options.env is None else options.env
     reading = Reading(path=path, env=env, allow_inactive=options.allow_inactive)
     config = await asyncio.to_thread(_first_config, reading)
-    premises = Premises(config.settings.state_dir)
+    premises = Premises(config.settings.state_dir, config.path)
     house = House(config, reading, wishes, ready, exit_on_failure=options.exit_on_failure)
     with heard(wishes, house.on_hangup):
         listening = await _enter(premises, wishes)

@@ -84,7 +84,7 @@ def _of_container(around: Around) -> list[Remark]:
         what = f"pid 1 is {around.first}, which ends with this process: then every running job is killed"
         return [Remark(what, "let something that stays run the scheduler, such as a supervisor in the container")]
     if around.container:
-        what = f"this is a container whose first process is {around.first}: orphans of jobs are that one's to bury"
+        what = f"the first process of this container, {around.first}, has to bury what jobs leave behind"
         return [Remark(what, "see that it reaps children (`docker run --init` does)", warn=False)]
     return []
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Final
 
-from pyscheduler.errors import StoreError, StoreUnavailable
+from pyscheduler.errors import StoreDamaged, StoreError, StoreForeign, StoreUnavailable
 from pyscheduler.store import catalogue, driver, generation, migrate
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.faults import DRIVER_ERRORS, translated
@@ -110,7 +110,12 @@ def check(file: Path) -> None:
     """Read all of a copy and make sure that it is a whole store of a known schema. Raises StoreError."""
     if not file.is_file():
         raise StoreError("there is no such file", where=str(file), mend="name a file that `pysched backup` has written")
-    migrate.check_whole(file)
+    try:
+        migrate.check_whole(file)
+    except (StoreDamaged, StoreForeign) as error:
+        # The words for a store that is in use ("put a backup back") would send people round in a circle.
+        what = f"this is no whole backup of a store: {error.what}"
+        raise type(error)(what, where=str(file), mend="name a file that `pysched backup` has written") from error
 
 
 def restore(file: Path, state_dir: Path) -> Path | None:

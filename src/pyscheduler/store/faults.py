@@ -22,6 +22,7 @@ else:
     DRIVER_ERRORS = (sqlite3.Error, _OtherError)
 
 RESTORE: Final = "keep a copy of the folder, then put a backup back with `pysched restore FILE`"
+_USER: Final = "only root and the scheduler's own user may: use sudo -u with that user"
 _ROOM: Final = "make room; nothing is lost and it goes on by itself"
 
 # the primary result codes of sqlite3.h, the low byte of each extended code
@@ -85,5 +86,7 @@ def _of_system(error: OSError, path: Path) -> StoreError:
     where = str(error.filename or path)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StoreUnavailable("the disk is full", where=where, mend=_ROOM)
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return StoreUnavailable("this user may not look into the folder", where=where, mend=_USER)
     mend = "look at the mount, and at the owner and mode of the folder and its files"
     return StoreUnavailable(f"the folder cannot be used ({error.strerror})", where=where, mend=mend)

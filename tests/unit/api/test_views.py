@@ -92,7 +92,7 @@ def test_a_chain_of_answers_has_an_end() -> None:
     answer = Answer(Culprit.TIME, "t", "r", "load", DAY)
     for _ in range(50):
         answer = Answer(Culprit.DEPENDENCY, "t", "r", "load", DAY, because=answer)
-    view = views.answer_view(answer)
+    view = views.answer_view(answer, {})
     shapes.Answer.model_validate(view)
     links = 1
     while view["because"] is not None:

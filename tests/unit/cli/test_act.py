@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pyscheduler.cli.faults import Refused
@@ -80,4 +82,30 @@ def test_a_verb_without_a_run_is_wrong_usage(pysched: Prompt) -> None:
     """Exit code 2, with the way to its help."""
     said = pysched("hold")
     assert said.code == 2
-    assert said.err == "error: Missing argument 'RUN...'.\n  mend: pysched hold --help\n"
+    assert said.err == "error: Missing argument 'RUN...'.\n  mend: `pysched hold --help` explains it\n"
+
+
+def test_a_job_where_a_run_is_wanted_names_its_open_runs(pysched: Prompt) -> None:
+    """And the runs of a date where only the number is missing; the others are still done."""
+
+    def runs(query: dict[str, Any]) -> dict[str, Any]:
+        known = {"load": [a_run("load.2027-05-20.1", state="waiting")]}.get(query["job"], [])
+        return {"runs": [run for run in known if query.get("run_date") in (None, run["run_date"])]}
+
+    pysched.scheduler.replies = {
+        "GET /api/jobs": {"jobs": [{"name": "load"}, {"name": "extract"}]},
+        "GET /api/runs": runs,
+        "POST /api/runs/load.2027-05-20.1/hold": {"run": a_run("load.2027-05-20.1", state="held")},
+    }
+    said = pysched("hold", "load", "load.2027-05-20", "extract", "Loda", "load.2027-05-20.1")
+    assert (said.code, said.out) == (1, "load.2027-05-20.1: held\n")
+    assert said.err.splitlines() == [
+        "error: load is a job, and this is done to runs",
+        "  mend: its open runs: load.2027-05-20.1 (waiting)",
+        "error: load.2027-05-20 is no run: its number is missing",
+        "  mend: one of load.2027-05-20.1 (waiting)",
+        "error: extract is a job, and this is done to runs",
+        "  mend: it has no open run; `pysched runs --job extract`",
+        "error: there is no run or job Loda",
+        "  mend: did you mean load?",
+    ]

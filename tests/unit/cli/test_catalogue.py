@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 import pytest
 
+from pyscheduler import __version__
 from pyscheduler.cli.catalogue import COMMANDS, SECTIONS
 from pyscheduler.cli.group import pysched
 from pyscheduler.cli.options import Verb
 from tests.unit.cli.prompt import Prompt
 
-NAMES = """demo init validate schema serve status runs show log trigger hold release kill rerun force-start skip
-mark-success mark-failed cancel pause resume backfill reload catch-up next forecast why diff simulate doctor backup
-restore hash-token hash-password version completion"""
+NAMES = """demo init validate schema serve stop status jobs runs show log events trigger hold release kill rerun
+force-start skip mark-success mark-failed cancel pause resume backfill reload catch-up next forecast why diff
+simulate doctor backup restore hash-token hash-password version completion"""
 WANTED = NAMES.split()
 
 
@@ -69,3 +70,22 @@ def test_a_remote_scheduler_belongs_to_a_later_release(pysched: Prompt, given: l
     said = pysched(*given)
     assert said.code == 2
     assert "this release has none yet" in said.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("start", "serve"), ("logs", "log"), ("list", "jobs"), ("Status", "status")]
+)
+def test_what_others_call_a_command_is_understood(pysched: Prompt, typed: str, meant: str) -> None:
+    """`start` is no misspelt `status`; the way out is said once."""
+    said = pysched(typed)
+    assert said.err.splitlines() == [
+        f"error: there is no command '{typed}'; did you mean {meant}?",
+        "  mend: `pysched --help` lists all commands",
+    ]
+    assert pysched("xyzzy").err.count("--help") == 1
+
+
+def test_the_release_has_its_usual_option(pysched: Prompt) -> None:
+    """One line, as everywhere."""
+    said = pysched("--version")
+    assert (said.code, said.out) == (0, f"pysched {__version__}\n")

@@ -13,6 +13,7 @@ from pyscheduler.cli.faults import Unreachable
 from pyscheduler.cli.group import pysched as group
 from pyscheduler.cli.main import main
 from pyscheduler.cli.session import Session
+from pyscheduler.cli.states import ENDED, STANDING
 from tests.unit.cli.prompt import FakeScheduler, a_run
 
 TEXT = """
@@ -120,3 +121,14 @@ def test_the_configuration_named_on_the_line_is_the_one_asked(
     with pytest.raises(SystemExit):
         main([])
     assert capsys.readouterr().out == "plain,only\n"
+
+
+def test_runs_are_those_that_the_action_is_for(context: click.Context, scheduler: FakeScheduler) -> None:
+    """Nobody holds what has ended."""
+    scheduler.replies["GET /api/runs"] = {"runs": [a_run()]}
+    for verb, states in (("hold", set(STANDING) - {"held"}), ("kill", {"running"}), ("rerun", set(ENDED))):
+        command = group.get_command(context, verb)
+        assert command is not None
+        runs = next(each for each in command.params if isinstance(each, click.Argument))
+        assert [item.value for item in runs.shell_complete(context, "load")] == ["load.2027-05-20.1"]
+        assert set(scheduler.asked[-1][1]["state"]) == states

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyscheduler.errors import StoreUnavailable
 from tests.unit.cli.prompt import Prompt
 
 TEXT = """
@@ -27,7 +28,8 @@ def test_a_forecast_follows_the_dependencies(night: Prompt) -> None:
     """By expected start, with what decides about it."""
     lines = night("forecast", "--to", "2027-05-21T02:00").out.splitlines()
     assert lines[0].split() == ["JOB", "RUN", "DATE", "EXPECTED", "START", "TAKES", "BECAUSE", "OF"]
-    assert [line.split()[0] for line in lines[1:]] == ["midnight", "tokyo"]
+    assert [line.split()[0] for line in lines[1:3]] == ["midnight", "tokyo"]
+    assert lines[3:] == ["", "2 runs expected from 2027-05-20 14:00:00+02:00 to 2027-05-21 02:00:00+02:00"]
     found = night("forecast", "--job", "load", "--json").json["entries"]
     assert [(entry["run_date"], entry["expected_start"], entry["via"]) for entry in found] == [
         ("2027-05-21", "2027-05-21T00:30:00Z", "extract")
@@ -57,3 +59,16 @@ def test_nothing_to_expect_is_said(night: Prompt) -> None:
     """With the window that was looked at."""
     said = night("forecast", "--to", "2027-05-20T15:00")
     assert said.out == "No run is expected from 2027-05-20 14:00:00+02:00 to 2027-05-20 15:00:00+02:00.\n"
+
+
+def test_a_history_that_cannot_be_read_is_done_without(night: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for another user: what is to come stands in the file alone. It is said."""
+
+    def closed(_config: object) -> dict[str, float]:
+        raise StoreUnavailable("this user may not look into the folder", where="state")
+
+    monkeypatch.setattr("pyscheduler.cli.forecast.typical_durations", closed)
+    said = night("forecast", "--to", "2027-05-21T02:00")
+    assert said.code == 0
+    assert "2 runs expected" in said.out
+    assert "without typical durations" in said.err

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import hashlib
+import warnings
 
 import pytest
 from argon2 import PasswordHasher
@@ -47,3 +49,17 @@ def test_a_short_or_mistyped_password_is_asked_for_again(pysched: Prompt, monkey
     said = pysched("hash-password", "--json")
     assert PasswordHasher().verify(said.json["password_hash"], "long enough")
     assert "8 is the least" in said.err
+
+
+def test_an_input_that_ends_is_told(pysched: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In our words, not in Python's."""
+
+    def ended(_prompt: str) -> str:
+        warnings.warn("Can not control echo on the terminal.", getpass.GetPassWarning, stacklevel=1)
+        raise EOFError
+
+    monkeypatch.setattr("click.termui.hidden_prompt_func", ended)
+    said = pysched("hash-password")
+    assert (said.code, said.out) == (1, "")
+    assert "error: the input ended before a password was typed twice" in said.err
+    assert "GetPassWarning" not in said.err

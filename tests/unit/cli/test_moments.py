@@ -8,7 +8,7 @@ import click
 import pytest
 
 from pyscheduler.cli.faults import WrongUsage
-from pyscheduler.cli.moments import MOMENT, end_of, moment_after, start_of, window
+from pyscheduler.cli.moments import MOMENT, end_of, moment_after, settled, start_of, window
 
 NOW = datetime(2027, 5, 20, 12, tzinfo=UTC)
 BERLIN = "Europe/Berlin"
@@ -26,11 +26,25 @@ def test_a_date_or_a_time_with_or_without_an_offset() -> None:
     assert typed("2027-05-20T06:30Z") == datetime(2027, 5, 20, 6, 30, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("text", ["yesterday", "2027-13-01", "20.05.2027", ""])
+@pytest.mark.parametrize("text", ["the day before", "2027-13-01", "20.05.2027", "25:00", "never 04:31", ""])
 def test_anything_else_is_wrong_usage(text: str) -> None:
     """With an example of how it is written."""
     with pytest.raises(click.BadParameter, match="2027-05-20"):
         typed(text)
+
+
+def test_words_and_times_alone_are_of_the_schedulers_own_day() -> None:
+    """Which day that is depends on its zone, so they are settled once that is known."""
+    today = date(2027, 5, 20)
+    assert settled(typed("yesterday"), today) == date(2027, 5, 19)
+    assert settled(typed("tomorrow"), today) == date(2027, 5, 21)
+    assert settled(typed("04:31"), today) == datetime(2027, 5, 20, 4, 31)
+    assert settled(typed("yesterday 4:31:05"), today) == datetime(2027, 5, 19, 4, 31, 5)
+    assert settled(typed("2027-05-20"), date(2000, 1, 1)) == today
+    late = datetime(2027, 5, 19, 23, 0, tzinfo=UTC)  # the twentieth in Berlin
+    since, until = window(typed("today"), typed("06:00"), "Europe/Berlin", late, days=1, at_most=9)
+    assert since == datetime(2027, 5, 19, 21, 59, 59, tzinfo=UTC)
+    assert until == datetime(2027, 5, 20, 4, 0, tzinfo=UTC)
 
 
 def test_a_time_without_an_offset_is_the_schedulers() -> None:

@@ -28,8 +28,8 @@ def test_a_narrow_list_keeps_the_reason(pysched: Prompt) -> None:
     pysched.scheduler.replies = answers(a_run(), {**late, "scheduled_at": "2027-05-19T01:00:00Z"})
     assert pysched("runs", terminal=Terminal(width=80)).out.splitlines() == [
         "RUN                  STATE        TRY  DUE                REASON",
-        "load.2027-05-20.1    ✓ succeeded    1  03:00+02:00        -",
-        "report.2027-05-19.1  ◷ waiting      -  05-19 03:00+02:00  waiting for load (202…",
+        "load.2027-05-20.1    ✓ succeeded    1  03:00:00+02        -",
+        "report.2027-05-19.1  ◷ waiting      -  05-19 03:00:00+02  waiting for load (202…",
     ]
 
 
@@ -74,6 +74,23 @@ def test_no_run_matches(pysched: Prompt) -> None:
     pysched.scheduler.replies = answers()
     assert pysched("runs").out == "no runs match\n"
     assert pysched("runs", "--json").json == {"runs": [], "more": False}
+
+
+def test_a_job_that_there_is_not_is_no_empty_list(pysched: Prompt) -> None:
+    """Exit code 1 and the name that was probably meant; one that merely has not run is an empty list."""
+    pysched.scheduler.replies = answers() | {"GET /api/jobs": {"jobs": [{"name": "load"}]}}
+    said = pysched("runs", "--job", "Loda")
+    assert (said.code, said.out) == (1, "")
+    assert said.err == "error: there is no job Loda\n  mend: did you mean load?\n"
+    assert pysched("runs", "--job", "load").out == "no runs match\n"
+
+
+def test_yesterday_is_a_date(pysched: Prompt) -> None:
+    """Of the scheduler's zone."""
+    pysched.scheduler.replies = answers()
+    pysched("runs", "--date", "yesterday", "--since", "04:31")
+    asked = pysched.scheduler.asked[0][1]
+    assert (asked["run_date"], asked["since"]) == ("2027-05-19", "2027-05-20T02:31:00Z")
 
 
 def test_a_state_that_is_none_is_wrong_usage(pysched: Prompt) -> None:

@@ -54,7 +54,7 @@ def test_at_eighty_columns_the_reason_is_cut(board: Prompt) -> None:
     """No line wraps, and there is ASCII only where there is nothing else."""
     said = board("status", terminal=Terminal(width=80, height=24, unicode=False))
     table = said.out.splitlines()[2:8]
-    assert table[1] == "load.2027-05-20.1      ! failed       3  03:00+02:00    0.4s  exit 3"
+    assert table[1] == "load.2027-05-20.1      ! failed       3  03:00:00+02    0.4s  exit 3"
     assert table[3] == "clean-up.2027-05-20.1  . waiting      -  -                 -  waiting for loa..."
     assert all(len(line) <= 80 for line in table)
     assert "✗" not in said.out
@@ -155,7 +155,7 @@ def test_watching_and_json_exclude_each_other(board: Prompt) -> None:
 
 
 def test_watching_fills_the_screen_and_no_more(board: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each board is painted over the last one; Ctrl-C ends it with 130."""
+    """Each board is painted over the last one; Ctrl-C ends it with 130 and leaves the last one there, whole."""
     naps: list[float] = []
 
     def nap(seconds: float) -> None:
@@ -167,6 +167,14 @@ def test_watching_fills_the_screen_and_no_more(board: Prompt, monkeypatch: pytes
     said = board("status", "--watch", terminal=Terminal(width=80, height=6))
     assert said.code == 130
     screens = said.out.split("\x1b[H")[1:]
-    assert len(screens) == 2
+    assert len(screens) == 3
+    assert screens[2].splitlines()[-1].startswith("next firing ")
+    assert "more lines" not in screens[2]
     assert [line.removesuffix("\x1b[K") for line in screens[0].splitlines()][4] == "... and 7 more lines"
     assert naps == [2.0, 2.0]
+
+
+def test_the_next_firing_has_its_jobs(board: Prompt) -> None:
+    """A few of them by name."""
+    board.scheduler.replies["GET /api/scheduler"] = a_scheduler(next_firing_jobs=["a", "b", "c", "d"])
+    assert board("status").out.splitlines()[-1] == "next firing 2027-05-21 03:00:00+02:00: a, b, c and 1 other"

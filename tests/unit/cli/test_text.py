@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyscheduler.cli.text import columns_of, cut, on_one_line
+from pyscheduler.cli.text import columns_of, cut, on_one_line, wrapped
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,18 @@ def test_one_line_is_one_line(text: str) -> None:
     shown = on_one_line(text)
     assert len(shown.splitlines()) <= 1
     shown.encode()
+
+
+def test_prose_is_broken_between_words() -> None:
+    """What follows is set in as far and two more; a word that is too long stays whole."""
+    assert wrapped("  mend: stop it first or wait", 16) == "  mend: stop it\n    first or\n    wait"
+    assert wrapped("an/endless/path is missing", 8) == "an/endless/path\n  is\n  missing"
+    assert wrapped("as it is", None) == wrapped("as it is", 8) == "as it is"
+
+
+@given(st.text("ab \N{HANGUL SYLLABLE GA}", max_size=60), st.integers(4, 30))
+def test_broken_prose_loses_no_word(text: str, columns: int) -> None:
+    """And a line is too wide only for one word alone."""
+    lines = wrapped(text, columns).split("\n")
+    assert " ".join(lines).split() == text.split()
+    assert all(columns_of(line.rstrip()) <= columns or len(line.split()) == 1 for line in lines)

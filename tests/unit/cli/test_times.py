@@ -45,9 +45,9 @@ def test_a_day_begins_at_midnight_or_where_a_gap_ends() -> None:
     assert Times.of("America/Asuncion").midnight(date(2023, 10, 1)) == datetime(2023, 10, 1, 4, tzinfo=UTC)
 
 
-def test_a_narrow_board_leaves_out_the_seconds() -> None:
-    """They are the least of it."""
-    assert BERLIN.on(date(2027, 5, 20), NIGHT, seconds=False) == "03:05+02:00"
+def test_a_narrow_board_leaves_out_an_offsets_minutes() -> None:
+    """Where it has none: they are the least of it."""
+    assert BERLIN.on(date(2027, 5, 20), NIGHT, short=True) == "03:05:12+02"
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_a_run_date_may_be_given_by_either_name(pysched: Prompt) -> None:
 
 def test_a_date_that_is_none_never_reaches_the_scheduler(pysched: Prompt) -> None:
     """Exit code 2 and an example of how dates are written."""
-    for text in ("20.5.2027", "2027-02-30", "20270520", "tomorrow"):
+    for text in ("20.5.2027", "2027-02-30", "20270520", "the day after"):
         said = pysched("trigger", "load", "--run-date", text)
         assert said.code == 2
         assert text in said.err

@@ -60,3 +60,11 @@ def test_a_name_stays_on_its_line() -> None:
     text = a_unit(name="night\nExecStartPre=/bin/evil %h").text()
     assert "Description=PyScheduler: night ExecStartPre=/bin/evil %%h\n" in text
     assert "\nExecStartPre" not in text
+
+
+def test_the_guide_shows_the_unit_that_is_written() -> None:
+    """Line by line: who reads it must find it on their disk."""
+    guide = (Path(__file__).parents[3] / "docs" / "guides" / "systemd.md").read_text()
+    config, program = Path("/etc/pysched/pysched.yaml"), ("/opt/pysched/bin/pysched",)
+    written = Unit(name="night", config=config, program=program, user="pysched").text()
+    assert f"```ini\n{written}```\n" in guide

@@ -74,3 +74,12 @@ def test_the_schema_accepts_what_is_good_and_refuses_a_misspelt_key(pysched: Pro
     jsonschema.validate(yaml.safe_load(GOOD), schema)
     with pytest.raises(jsonschema.ValidationError, match="xschedule"):
         jsonschema.validate(yaml.safe_load(GOOD.replace("schedule", "xschedule")), schema)
+
+
+def test_a_configuration_without_jobs_is_told(pysched: Prompt) -> None:
+    """It is right, and nothing will ever run."""
+    pysched.config.write_text("")
+    said = pysched("validate")
+    assert said.code == 0
+    assert said.out.endswith("has no jobs yet\n")
+    assert "nothing will run" in said.err

@@ -71,3 +71,11 @@ def test_only_locks_are_worth_another_try() -> None:
     assert not faults.is_busy(sqlite_error(sqlite3.SQLITE_FULL))
     assert not faults.is_busy(sqlite3.ProgrammingError("closed"))
     assert faults.is_interrupted(sqlite_error(sqlite3.SQLITE_INTERRUPT))
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])
+def test_another_user_is_told_so(number: int) -> None:
+    """It is not the mount."""
+    found = faults.translated(OSError(number, "Permission denied", "/state/x"), PATH)
+    assert str(found).startswith("/state/x: this user may not look into the folder; ")
+    assert "sudo -u" in found.mend

@@ -63,4 +63,4 @@ class Why(Shape):
     """An answer, and when the job fires next."""
 
     why: Answer
-    next_firing: str | None
+    next_firing: datetime | None

@@ -105,6 +105,7 @@ class Scheduler(Shape):
     engine: EngineState
     last_tick: datetime
     next_firing: datetime | None
+    next_firing_jobs: list[str]
     pauses: list[Pause]
     catch_up_held: Between | None
     slots: Slots

@@ -19,14 +19,24 @@ def service(client: Client, max_running: int) -> Iterator[Finding]:
     try:
         told = client.get("/api/scheduler")
     except Unreachable as error:
-        yield ok("scheduler", error.what)
-        yield from _surroundings(max_running)
+        yield _unreached(error)
+        if error.nobody:
+            yield from _surroundings(max_running)
     except Refused as error:
         yield bad("scheduler", error.what, error.mend or "its log says more")
     except CommandError as error:
         yield bad("scheduler", error.what, error.mend)
     else:
         yield from told_by(told)
+
+
+def _unreached(error: Unreachable) -> Finding:
+    """Judge that nobody answers: nobody there is as it should be, unless one was there and went without a word."""
+    if not error.nobody:
+        return warn("scheduler", error.what, error.mend)
+    if error.left_behind:
+        return warn("scheduler", error.what, f"{error.mend}; jobs that were running go on and are found again")
+    return ok("scheduler", error.what)
 
 
 def told_by(told: View) -> Iterator[Finding]:
@@ -61,6 +71,7 @@ def _surroundings(max_running: int) -> Iterator[Finding]:
 
     found = remarks(loop.run(gather(os.environ)), max_running)
     for remark in found:
-        yield warn("surroundings", f"if it is started like this command: {remark.what}", remark.mend)
+        what = f"{remark.what} (looked at from this command, since no scheduler runs)"
+        yield warn("surroundings", what, remark.mend)
     if not found:
         yield ok("surroundings", "nothing here would end running jobs with a scheduler")

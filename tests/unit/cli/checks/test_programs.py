@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pyscheduler.cli.checks.finding import Level
-from pyscheduler.cli.checks.programs import conflicts, programs, sqlite_finding
+from pyscheduler.cli.checks.programs import conflicts, foreign, programs, sqlite_finding
 
 SAFE = (3, 51, 3)
+
+
+def nothing(_name: str) -> None:
+    """Nothing is installed."""
 
 
 @pytest.mark.parametrize(
@@ -32,16 +38,39 @@ def test_the_affected_versions_of_sqlite_are_told(number: tuple[int, int, int], 
 
 def test_foreign_distributions_of_our_names_are_told() -> None:
     """DESIGN 0: pypepper and pynet are also other people's."""
-    (finding,) = conflicts({"pypepper": "1.2", "pynet": "0.3"}.get)
+    (finding,) = conflicts({"pypepper": "1.2", "pynet": "0.3"}.get, nothing)
     assert finding.level is Level.WARN
     assert "pypepper 1.2 and pynet 0.3" in finding.what
-    (finding,) = conflicts(lambda _name: None)
+    (finding,) = conflicts(nothing, nothing)
     assert finding.level is Level.OK
 
 
 def test_versions_are_named() -> None:
     """Python, SQLite, zone data, the event loop."""
-    found = {finding.about: finding for finding in programs(lambda _name: None)}
+    found = {finding.about: finding for finding in programs(nothing, nothing)}
     assert set(found) == {"python", "sqlite", "zone data", "event loop", "packages"}
     assert found["event loop"].what.startswith("asyncio's own")
     assert found["zone data"].what.startswith("tzdata 20")
+
+
+def test_a_foreign_distribution_of_our_own_name_is_told() -> None:
+    """`pip install pyscheduler` brings somebody else's."""
+    (finding,) = conflicts(nothing, {"pyscheduler": "0.1.0"}.get)
+    assert finding.level is Level.WARN
+    assert "pyscheduler 0.1.0 from elsewhere" in finding.what
+
+
+@pytest.mark.parametrize(
+    ("scripts", "expected"), [("pysched = pyscheduler.cli.main:main", None), ("other = x:y", "0.1.0")]
+)
+def test_ours_is_known_by_the_command_it_brings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripts: str, expected: str | None
+) -> None:
+    """Whatever its version; where nothing of the name is installed there is nothing foreign."""
+    folder = tmp_path / "pyscheduler-0.1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: pyscheduler\nVersion: 0.1.0\n")
+    (folder / "entry_points.txt").write_text(f"[console_scripts]\n{scripts}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert foreign("pyscheduler") == expected
+    assert foreign("no-such-distribution-anywhere") is None

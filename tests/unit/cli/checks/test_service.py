@@ -42,7 +42,7 @@ def test_what_leaves_something_to_chance_is_a_warning(fields: dict[str, Any], ab
 
 def test_a_scheduler_that_does_not_run_is_no_fault() -> None:
     """Then the surroundings of this very command are judged."""
-    stopped = FakeScheduler({"GET /api/scheduler": Unreachable("no scheduler is running")})
+    stopped = FakeScheduler({"GET /api/scheduler": Unreachable("no scheduler is running", nobody=True)})
     first, *rest = service(stopped, 8)
     assert (first.level, first.what) == (Level.OK, "no scheduler is running")
     assert {finding.about for finding in rest} == {"surroundings"}
@@ -53,3 +53,18 @@ def test_a_scheduler_that_has_failed_is_bad() -> None:
     failed = FakeScheduler({"GET /api/scheduler": Refused("scheduler failed; see the scheduler log", status=503)})
     (finding,) = service(failed, 8)
     assert finding.level is Level.BAD
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Unreachable("no scheduler is running (its socket is left over)", mend="serve", nobody=True, left_behind=True),
+        Unreachable("this user may not talk to the scheduler", mend="sudo"),
+    ],
+)
+def test_one_that_went_without_a_word_or_cannot_be_asked_is_to_be_looked_at(error: Unreachable) -> None:
+    """Neither is as it should be."""
+    first, *rest = service(FakeScheduler({"GET /api/scheduler": error}), 8)
+    assert first.level is Level.WARN
+    assert first.mend.startswith(error.mend)
+    assert bool(rest) is error.nobody

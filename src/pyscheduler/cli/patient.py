@@ -1,0 +1,98 @@
+"""A client that waits for a scheduler which is about to answer: `pysched serve & pysched status` works as typed.
+
+It waits only while there is something to wait for: a scheduler that says it is starting, or none at the socket while
+somebody holds the state folder or has announced a start. One short pause is made in any case, since two commands that
+begin together may overtake each other. What is asked again was never delivered, or was refused as a whole, so an
+action is never done twice. Every wait ends after PATIENCE_S with the last answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
+
+from pyscheduler.cli import at_home
+from pyscheduler.cli.client import Client, Json
+from pyscheduler.cli.faults import CommandError, Refused, Unreachable
+from pyscheduler.cli.place import Place
+
+T = TypeVar("T")
+
+PATIENCE_S: Final = 30.0
+"""A start takes a second or two, and ten where the machine has much else to do."""
+LOOK_S: Final = 0.1
+GRACE_S: Final = 0.25
+
+
+class Patient:
+    """Passes everything on, some of it more than once. `tell` gets the one remark that it waits."""
+
+    def __init__(
+        self,
+        client: Client,
+        place: Place,
+        tell: Callable[[str], None],
+        sleep: Callable[[float], None] = time.sleep,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        self._client, self._place, self._tell, self._sleep = client, place, tell, sleep
+        self._left_s, self._has_paused, self._has_told = patience_s, False, False
+
+    def get(self, path: str, **query: object) -> Json:
+        """Return the answer's JSON."""
+        return self._ask(lambda: self._client.get(path, **query))
+
+    def post(self, path: str, body: Mapping[str, object] | None = None) -> Json:
+        """Return the answer's JSON."""
+        return self._ask(lambda: self._client.post(path, body))
+
+    def raw(self, path: str, **query: object) -> tuple[bytes, Mapping[str, str]]:
+        """Return the answer's bytes as they are, and its headers with lower-case names."""
+        return self._ask(lambda: self._client.raw(path, **query))
+
+    def _ask(self, question: Callable[[], T]) -> T:
+        while True:
+            try:
+                return question()
+            except (Unreachable, Refused) as error:
+                if not self._is_worth_waiting(error):
+                    raise self._worded(error) from error
+
+    def _is_worth_waiting(self, error: CommandError) -> bool:
+        """Wait a moment where another try may go better; False where it will not."""
+        starting = isinstance(error, Refused) and error.is_starting
+        nobody = isinstance(error, Unreachable) and error.nobody
+        if nobody and not self._has_paused:
+            self._has_paused = True
+            if not at_home.on_its_way(self._place):
+                self._sleep(GRACE_S)
+                return True
+        if self._left_s <= 0 or not (starting or (nobody and at_home.on_its_way(self._place))):
+            return False
+        if not self._has_told:
+            self._has_told = True
+            self._tell("the scheduler is starting; waiting for it")
+        self._left_s -= LOOK_S
+        self._sleep(LOOK_S)
+        return True
+
+    def _worded(self, error: CommandError) -> CommandError:
+        """Return the error that tells most: who holds the folder, or serves this file from another one."""
+        if isinstance(error, Refused) and error.is_starting:
+            mend = "it reads its store back, or waits for room on the disk: its log says which; ask again in a moment"
+            return Refused(error.what, where=error.where, mend=mend, status=error.status)
+        if not isinstance(error, Unreachable) or not error.nobody:
+            return error
+        place = self._place
+        if (pid := at_home.scheduler_of(place.state_dir)) is not None:
+            what = f"the scheduler (pid {pid}) has {place.state_dir} and does not answer: it is starting or stopping"
+            return Unreachable(what, where=str(place.config), mend="its log says which; ask again in a moment")
+        if (served := at_home.elsewhere(place)) is not None:
+            what = (
+                f"no scheduler is running in {place.state_dir}, and the one that was started with this file "
+                f"(pid {served.pid}) has its state in {served.state_dir}"
+            )
+            mend = f"write `state_dir: {served.state_dir}` again, or stop it (kill {served.pid}) and start it anew"
+            return Unreachable(what, where=str(place.config), mend=mend)
+        return error

@@ -1,0 +1,138 @@
+"""Answers a scheduler's routes from its store while none runs: the same questions, views and refusals as the API's.
+
+Only what the store remembers is told: runs, attempts, the logbook, logs by the paths that attempts recorded, pauses.
+What a living engine alone knows (slots, the next firing, whether an attempt has ended since) is left out or stays as
+it was last written down. Read-only, a fresh snapshot for each question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+
+from pyscheduler.api import logfile, logs
+from pyscheduler.api.asking import EventsAsked, LogAsked, RunsAsked
+from pyscheduler.api.events import query_of as lines_asked
+from pyscheduler.api.runs import one_run, page_with_latest
+from pyscheduler.api.runs import query_of as runs_asked
+from pyscheduler.api.views import event_view, pause_view, run_view
+from pyscheduler.cli.client import Json
+from pyscheduler.cli.faults import CommandError, Refused, Unreachable
+from pyscheduler.cli.times import json_instant
+from pyscheduler.engine.pauses import Pauses
+from pyscheduler.errors import ActionError
+from pyscheduler.store import Peek
+
+if TYPE_CHECKING:
+    from pyscheduler.cli.session import Session
+    from pyscheduler.model.job import Job
+
+RAW_BLOCK: Final = 64 * 1024
+
+
+class StoreClient:
+    """A client without a scheduler. `error` says why there is none. Raises it where there is no store either."""
+
+    def __init__(self, session: Session, error: Unreachable) -> None:
+        self._session, self._error = session, error
+        with self._peek():
+            pass  # found out now, before anybody is told what follows
+
+    def get(self, path: str, **query: object) -> Json:
+        """Return the answer's JSON."""
+        given = {key: value for key, value in query.items() if value is not None}
+        with self._peek() as store, _refusals():
+            match path.removeprefix("/api/").split("/"):
+                case ["scheduler"]:
+                    return self._scheduler(store)
+                case ["runs"]:
+                    return self._runs(store, given)
+                case ["runs", run_id]:
+                    return one_run(store, run_id)
+                case ["runs", run_id, "log"]:
+                    return _log(store, run_id, LogAsked.model_validate(given))
+                case ["events"]:
+                    page = store.lines(lines_asked(EventsAsked.model_validate(given)))
+                    return {"events": list(map(event_view, page.items)), "next_cursor": page.next_cursor}
+        raise self._error
+
+    def post(self, path: str, body: Mapping[str, object] | None = None) -> Json:
+        """Refuse: a store does nothing."""
+        del path, body
+        raise self._error
+
+    def raw(self, path: str, **query: object) -> tuple[bytes, Mapping[str, str]]:
+        """Return a log's bytes, as the scheduler would."""
+        asked = LogAsked.model_validate({key: str(value) if key == "raw" else value for key, value in query.items()})
+        with self._peek() as store, _refusals():
+            run, attempts = logs.attempts_of(store, path.split("/")[3])
+            file = logs.path_of(logs.chosen(run, attempts, asked.attempt), asked.stream)
+            size = logfile.size_of(file)
+            start = min(asked.offset or 0, size)
+            data = logfile.block(file, start, min(asked.limit, RAW_BLOCK))
+        return data, {"x-log-size": str(size)}
+
+    @contextmanager
+    def _peek(self) -> Iterator[Peek]:
+        store = Peek.open(self._session.place.state_dir)
+        if store is None:
+            raise self._error
+        with store:
+            yield store
+
+    def _runs(self, store: Peek, given: Mapping[str, Any]) -> Json:
+        asked = RunsAsked.model_validate(given)
+        page = page_with_latest(store, runs_asked(self._jobs(asked), asked))
+        return {"runs": [run_view(*pair) for pair in page.items], "next_cursor": page.next_cursor}
+
+    def _jobs(self, asked: RunsAsked) -> Collection[Job]:
+        """Return the jobs of the configuration on disk, where the question needs them at all."""
+        return self._session.load().jobs.values() if asked.tag is not None or asked.q else ()
+
+    def _scheduler(self, store: Peek) -> Json:
+        place, now, values = self._session.place, self._session.now(), store.engine_values()
+        held = values.get("catch_up_held")
+        until = json_instant(now)
+        return {
+            "error": self._error.what,
+            "mend": self._error.mend,
+            "name": place.name,
+            "timezone": place.timezone,
+            "today": place.times.local(now).date().isoformat(),
+            "now": until,
+            "config": {"path": str(place.config), "reload_failure": None},
+            "last_tick": values.get("last_tick"),
+            "next_firing": None,
+            "pauses": [pause_view(*each) for each in Pauses.from_text(values.get("paused")).items()],
+            "catch_up_held": None if not held else {"since": _as_json(held), "until": until},
+            "state_dir": str(place.state_dir),
+        }
+
+
+def _as_json(text: str) -> str:
+    return json_instant(datetime.fromisoformat(text))
+
+
+def _log(store: Peek, run_id: str, asked: LogAsked) -> Json:
+    run, attempts = logs.attempts_of(store, run_id)
+    attempt = logs.chosen(run, attempts, asked.attempt)
+    shown = logs.text_of(logs.path_of(attempt, asked.stream), asked, attempt)
+    return shown | logs.standing_of(run, attempt, attempts)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Make refusals what they would be as answers."""
+    try:
+        yield
+    except ActionError as error:
+        raise Refused(error.what, where=error.where, mend=error.mend, status=error.status) from error
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise Refused(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}", status=400) from error
+    except OSError as error:
+        raise CommandError(f"cannot be read ({error.strerror})", where=str(error.filename or "")) from error

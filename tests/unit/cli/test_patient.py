@@ -1,0 +1,113 @@
+"""Waiting for a scheduler that is about to answer, and only for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscheduler.cli import at_home
+from pyscheduler.cli.faults import Refused, Unreachable
+from pyscheduler.cli.patient import GRACE_S, LOOK_S, Patient
+from pyscheduler.cli.place import Place
+
+NOBODY = Unreachable("no scheduler is running", where="pysched.yaml", mend="pysched serve", nobody=True)
+STARTING = Refused("scheduler is starting", status=503)
+PLACE = Place(Path("pysched.yaml"), "night", "UTC", Path("/nowhere/state"), Path("/nowhere/logs"))
+
+
+class Scheduler:
+    """Answers what it was given, the last of it for ever."""
+
+    def __init__(self, *answers: object) -> None:
+        self.answers, self.asked = list(answers), 0
+
+    def _answer(self) -> Any:
+        self.asked += 1
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def get(self, path: str, **query: object) -> Any:
+        return self._answer()
+
+    def post(self, path: str, body: Mapping[str, object] | None = None) -> Any:
+        return self._answer()
+
+    def raw(self, path: str, **query: object) -> Any:
+        return self._answer()
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def set_up(*, coming: bool = False, pid: int | None = None, moved: at_home.Served | None = None) -> None:
+        monkeypatch.setattr(at_home, "on_its_way", lambda _place: coming)
+        monkeypatch.setattr(at_home, "scheduler_of", lambda _folder: pid)
+        monkeypatch.setattr(at_home, "elsewhere", lambda _place: moved)
+
+    return set_up
+
+
+def test_it_waits_while_one_is_coming_and_says_so_once(home: Callable[..., None]) -> None:
+    """First nobody listens, then somebody says he is starting, then there is an answer."""
+    home(coming=True)
+    scheduler, told, naps = Scheduler(NOBODY, NOBODY, STARTING, STARTING, {"ok": 1}), list[str](), list[float]()
+    assert Patient(scheduler, PLACE, told.append, naps.append).post("/api/reload") == {"ok": 1}
+    assert told == ["the scheduler is starting; waiting for it"]
+    assert naps == [LOOK_S] * 4
+
+
+def test_nobody_is_told_after_one_short_pause(home: Callable[..., None]) -> None:
+    """In which a start that began in the same instant becomes visible; the error is the client's own."""
+    home()
+    scheduler, naps = Scheduler(NOBODY), list[float]()
+    patient = Patient(scheduler, PLACE, lambda _text: None, naps.append)
+    for _ in range(2):
+        with pytest.raises(Unreachable, match="no scheduler is running"):
+            patient.get("/api/runs")
+    assert naps == [GRACE_S]
+
+
+def test_every_wait_ends(home: Callable[..., None]) -> None:
+    """With who has the folder, and what to do."""
+    home(coming=True, pid=77)
+    scheduler, naps = Scheduler(NOBODY), list[float]()
+    with pytest.raises(Unreachable) as caught:
+        Patient(scheduler, PLACE, lambda _text: None, naps.append, patience_s=1.0).raw("/api/x")
+    assert 1.0 <= sum(naps) <= 1.2
+    assert "(pid 77) has /nowhere/state and does not answer" in caught.value.what
+    assert caught.value.mend
+
+
+def test_a_start_that_takes_long_has_a_mend(home: Callable[..., None]) -> None:
+    """The scheduler's own words carry none."""
+    home()
+    with pytest.raises(Refused) as caught:
+        Patient(Scheduler(STARTING), PLACE, lambda _text: None, lambda _s: None).get("/api/runs")
+    assert caught.value.status == 503
+    assert "ask again" in caught.value.mend
+
+
+def test_one_that_serves_this_file_from_another_folder_is_named(home: Callable[..., None]) -> None:
+    """Nobody is told to start a second one."""
+    home(moved=at_home.Served(77, Path("/nowhere/old")))
+    with pytest.raises(Unreachable) as caught:
+        Patient(Scheduler(NOBODY), PLACE, lambda _text: None, lambda _s: None).post("/api/reload")
+    assert "in /nowhere/state" in caught.value.what
+    assert "(pid 77) has its state in /nowhere/old" in caught.value.what
+    assert "serve" not in caught.value.mend
+
+
+@pytest.mark.parametrize(
+    "error", [Refused("no", status=409), Unreachable("this user may not talk"), Refused("x", status=503)]
+)
+def test_any_other_answer_is_the_answer(home: Callable[..., None], error: Exception) -> None:
+    """At once."""
+    home(coming=True)
+    scheduler = Scheduler(error)
+    with pytest.raises(type(error)):
+        Patient(scheduler, PLACE, lambda _text: None, lambda _s: pytest.fail("waited")).get("/api/runs")
+    assert scheduler.asked == 1
