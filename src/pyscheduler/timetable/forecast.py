@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
@@ -28,6 +28,9 @@ from pyscheduler.timetable.firings import Timetable
 
 BACK_DAYS: Final = 31
 """How long before the window at most a chain may have begun of which something starts within."""
+
+_DAWN: Final = datetime(1, 1, 2, tzinfo=UTC)
+"""Nothing before it can be written down in every zone."""
 
 Day = tuple[str, date]
 
@@ -89,9 +92,9 @@ class _Plan:
         self._rank = _ranks(jobs)
         self._start = start
         longest = timedelta(seconds=min(_longest_chain(jobs, self._rank, typical), BACK_DAYS * 86400.0))
-        self.begin = start - longest
+        self.begin = start - longest if start > _DAWN + longest else start
         """From here on firings may lead to a start within the window."""
-        self._long_ago = self.begin.date() - timedelta(days=2)
+        self._long_ago = date.fromordinal(max(self.begin.toordinal() - 2, 1))
         """Runs of dependency-only jobs before this date count as ended long ago: somewhere a look back must end."""
         self._dependants: dict[str, set[str]] = defaultdict(set)
         for name in self._rank:
