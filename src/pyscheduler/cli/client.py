@@ -99,7 +99,7 @@ class SocketClient:
             return Unreachable(what, where=where, mend="its log says what keeps it; `pysched doctor` looks around")
         if isinstance(error, http.client.HTTPException | ConnectionResetError | BrokenPipeError):
             what = "the scheduler broke off in the middle of its answer"
-            return Unreachable(what, where=where, mend="it may be stopping: ask again in a moment")
+            return Unreachable(what, where=where, mend="it may be stopping: ask again in a moment", broke_off=True)
         number = error.errno if isinstance(error, OSError) else None
         if number in (errno.ENOENT, errno.ENOTDIR):
             return Unreachable("no scheduler is running", where=str(self._config), mend=start, nobody=True)

@@ -54,16 +54,24 @@ class WrongUsage(CommandError):
 class Unreachable(CommandError):
     """No scheduler answers at the place that the configuration names.
 
-    `nobody`: none is there to hear; `left_behind`: one was, and its socket is still there.
+    `nobody`: none is there to hear; `left_behind`: one was, and its socket is still there; `broke_off`: one has heard,
+    and may have done what it was asked to.
     """
 
     code = "unreachable"
 
     def __init__(
-        self, what: str, *, where: str = "", mend: str = "", nobody: bool = False, left_behind: bool = False
+        self,
+        what: str,
+        *,
+        where: str = "",
+        mend: str = "",
+        nobody: bool = False,
+        left_behind: bool = False,
+        broke_off: bool = False,
     ) -> None:
         super().__init__(what, where=where, mend=mend)
-        self.nobody, self.left_behind = nobody, left_behind
+        self.nobody, self.left_behind, self.broke_off = nobody, left_behind, broke_off
 
 
 class Refused(CommandError):

@@ -6,8 +6,9 @@ is said on stderr when it changes. What cannot be told from a store alone is ref
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from pyscheduler.cli.client import Client, Json
 from pyscheduler.cli.faults import Unreachable
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from pyscheduler.cli.session import Session
 
 T = TypeVar("T")
+AGAIN_S: Final = 0.2
+"""After an answer that broke off: by then the socket of a process that is gone refuses."""
 
 
 class Looking:
@@ -39,7 +42,7 @@ class Looking:
 
     def _ask(self, question: Callable[[Client], T]) -> T:
         try:
-            answer = question(self._online)
+            answer = self._ask_scheduler(question)
         except Unreachable as error:
             if not error.nobody:
                 raise
@@ -48,6 +51,16 @@ class Looking:
             self._offline = None
             self._session.note("the scheduler runs again")
         return answer
+
+    def _ask_scheduler(self, question: Callable[[Client], T]) -> T:
+        """Ask, and ask again where the scheduler was ended while it answered: to look twice does no harm."""
+        try:
+            return question(self._online)
+        except Unreachable as error:
+            if not error.broke_off:
+                raise
+            time.sleep(AGAIN_S)
+            return question(self._online)
 
     def _store(self, error: Unreachable) -> Client:
         if self._offline is None:
