@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from pyscheduler.errors import NaiveTime, StoreError, StoreUnavailable
+from pyscheduler.errors import BadRequest, NaiveTime, StoreError, StoreUnavailable
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.job import ConfigSource
 from pyscheduler.model.run import Cause, Outcome, RunState, Trigger
-from pyscheduler.store import Batch, LineQuery, Store
+from pyscheduler.store import Batch, LineQuery, RunQuery, Store
 from tests.contract.store_kit import DAY, NOON, STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 
@@ -519,3 +519,13 @@ def test_a_closed_store_says_so_and_may_be_closed_again(store: Store) -> None:
         store.apply(Batch(engine={"a": "1"}))
     with pytest.raises(StoreUnavailable, match="closed"):
         store.open_runs()
+
+
+@pytest.mark.parametrize("cursor", ["x", "1~", "1~" + "9" * 30, "9" * 30 + "~1"])
+def test_a_foreign_cursor_is_refused_even_where_there_is_nothing_to_list(store: Store, cursor: str) -> None:
+    """An empty logbook looks at the cursor too."""
+    with pytest.raises(BadRequest, match="no cursor of this list"):
+        store.lines(LineQuery(cursor=cursor))
+    if cursor != "1~" + "9" * 30:  # a run id may well be thirty nines
+        with pytest.raises(BadRequest, match="no cursor of this list"):
+            store.runs(RunQuery(cursor=cursor))

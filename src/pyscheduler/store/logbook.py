@@ -26,13 +26,16 @@ BUDGET: Final = 10_000
 SCHEDULER: Final = "scheduler"
 """The actor whose lines are not in the index of what people did."""
 
+_Position = tuple[int, int]
+"""An instant in microseconds and a line's number: the last item of the page before."""
 _events: Final = schema.events.c
 _COLUMNS: Final = ("at", "id", "actor", "action", "job", "run_id", "detail")
 
 
 def list_lines(snapshot: Snapshot, query: LineQuery) -> Page[LogbookLine]:
     """Return one page. Raises BadRequest for a cursor that is none of ours."""
-    found = gathered(_candidates(snapshot, query), _check(query), query.limit, BUDGET)
+    start = None if query.cursor is None else _position(query.cursor)  # refused also where there is no line to list
+    found = gathered(_candidates(snapshot, query, start), _check(query), query.limit, BUDGET)
     last = found.resume_after
     return Page(tuple(map(_line_of, found.rows)), None if last is None else cursor_at(last[0], last[1]))
 
@@ -59,15 +62,15 @@ def _bounds(query: LineQuery) -> tuple[int, int]:
     return low, FOREVER if query.until is None else rows.micros(query.until) - 1
 
 
-def _candidates(snapshot: Snapshot, query: LineQuery) -> Iterator[Row]:
+def _candidates(snapshot: Snapshot, query: LineQuery, start: _Position | None) -> Iterator[Row]:
     """Yield, in list order, lines among which every wanted one is."""
     if query.run_id is not None:
-        return _stream(snapshot, {"run_id": query.run_id}, query)
+        return _stream(snapshot, {"run_id": query.run_id}, query, start)
     if query.actor is not None and query.actor != SCHEDULER:
-        return _stream(snapshot, {"actor": query.actor}, query)
+        return _stream(snapshot, {"actor": query.actor}, query, start)
     job = {} if query.job is None else {"job": query.job}
     actions = [query.action] if query.action is not None else _actions(snapshot, job)
-    streams = [_stream(snapshot, {**job, "action": action}, query) for action in actions]
+    streams = [_stream(snapshot, {**job, "action": action}, query, start) for action in actions]
     return heapq.merge(*streams, key=lambda row: (row[0], row[1]), reverse=query.newest_first)
 
 
@@ -76,11 +79,10 @@ def _actions(snapshot: Snapshot, job: Mapping[str, str]) -> list[str]:
     return [row[0] for row in snapshot.rows(_kinds(bool(job)), **job)]
 
 
-def _stream(snapshot: Snapshot, equal: Mapping[str, str], query: LineQuery) -> Iterator[Row]:
+def _stream(snapshot: Snapshot, equal: Mapping[str, str], query: LineQuery, start: _Position | None) -> Iterator[Row]:
     statement = _walk(tuple(equal), query.newest_first)
     low, high = _bounds(query)
     newest = query.newest_first
-    start = None if query.cursor is None else _position(query.cursor)
 
     def fetch(last: Row | None, count: int) -> Piece:
         at, number = last[:2] if last is not None else start or ((high, FOREVER) if newest else (low, -FOREVER))
@@ -91,7 +93,7 @@ def _stream(snapshot: Snapshot, equal: Mapping[str, str], query: LineQuery) -> I
     return stream(fetch)
 
 
-def _position(cursor: str) -> tuple[int, int]:
+def _position(cursor: str) -> _Position:
     at, number = position(cursor)
     if not number.isdecimal() or len(number) > 18:
         raise no_cursor(cursor)

@@ -14,5 +14,5 @@ def test_a_near_name_is_offered(name: str, mend: str) -> None:
 def test_else_the_list_is_named() -> None:
     """And a name of any length is cut."""
     error = no_such_job("x" * 500, ["daily"])
-    assert error.mend == "`pysched next` lists all jobs"
+    assert error.mend == "`pysched jobs` lists them"
     assert len(error.what) < 150
