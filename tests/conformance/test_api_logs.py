@@ -116,12 +116,15 @@ def test_a_run_that_never_started_has_no_log(service: Served) -> None:
 
 
 def test_a_log_that_was_removed_is_404(service: Served) -> None:
-    """Logs may go before their runs do."""
+    """Logs may go before their runs do; the answer says so, and where it was, and promises none to come."""
     run_id = service.trigger("merged")
     service.until_state(run_id, "succeeded")
-    Path(log(service, run_id)["path"]).unlink()
+    path = log(service, run_id)["path"]
+    Path(path).unlink()
     answer = service.ask("GET", f"/api/runs/{run_id}/log")
-    assert (answer.status, answer.body["error"]) == (404, "there is no log yet")
+    gone = "the log file is gone: it lay here when the attempt ran, and was removed or moved since"
+    assert (answer.status, answer.body["error"], answer.body["where"]) == (404, gone, path)
+    assert service.ask("GET", f"/api/runs/{run_id}/log?raw=1").body["error"] == gone
 
 
 def test_bytes_that_are_no_text(service: Served) -> None:

@@ -167,7 +167,11 @@ def test_a_refusal_has_the_schedulers_words(at: Path) -> None:
     ("body", "words"),
     [
         (b'{"status": "failed", "error": "the disk is full", "failures": 3}', "engine has failed"),
-        (b'{"error": "scheduler is starting"}', "scheduler is starting"),
+        (b'{"error": "scheduler is starting"}', "scheduler is starting$"),
+        (
+            b'{"error": "scheduler is starting", "message": "no room"}',
+            "scheduler is starting, and cannot yet: no room$",
+        ),
         (b"<html>", "status 503"),
         (b"[1]", "status 503"),
     ],

@@ -16,7 +16,7 @@ from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.minding import finding
 from pyscheduler.engine.ports import AttemptHandle, Finished, LaunchSpec, Lost, Running
 from pyscheduler.minder import notes
-from tests.yard import Yard, alive, kill, minders, number_in, until
+from tests.yard import Yard, alive, hurried, kill, minders, number_in, until
 
 WAITS = "echo $$ > pid; while [ ! -e go ]; do sleep 0.02; done; exit 7"
 
@@ -69,6 +69,25 @@ async def test_the_nursery_takes_over_and_reads_the_true_code(tmp_path: Path) ->
         assert identity(spec)[-1]["guardian"]["pid"] == nursery_of(spec)
         yard.file("go").touch()
         assert (await handle.wait()).exit_code == 7
+
+
+async def test_a_nursery_without_a_launcher_sleeps(tmp_path: Path) -> None:
+    """Its scheduler is gone and its last attempt runs on: it waits to be woken, and does not look round and round."""
+    count = (
+        "import os",
+        "wait, nursery_pid = room('ears').Ears.wait, os.getpid()",
+        "def counted(self, until, now):",
+        f"    if os.getpid() == nursery_pid: open({str(tmp_path / 'turns')!r}, 'a').write('.')",
+        "    return wait(self, until, now)",
+        "room('ears').Ears.wait = counted",
+    )
+    async with minders(tmp_path, python=hurried(tmp_path, *count, line__ACK_S=0.05)) as (launcher, yard):
+        handle = await launcher.launch(yard.spec("until [ -e go ]; do sleep 0.1; done"))
+        assert handle.pid is not None
+        await launcher.close()
+        await asyncio.sleep(1.0)
+        assert 0 < len(yard.file("turns").read_text()) < 50
+        yard.file("go").touch()
 
 
 async def test_the_nursery_goes_on_enforcing_the_limits(tmp_path: Path) -> None:

@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from pyscheduler.engine import attempts
+from pyscheduler.engine.clock import SystemClock
 from pyscheduler.engine.ports import AttemptHandle
-from tests.yard import Yard, alive, hurried, kill, minders, number_in, until
+from pyscheduler.model.result import AttemptResult
+from tests.yard import PATIENCE_S, Yard, alive, hurried, kill, minders, number_in, until
 
 WRITE_FOR_EVER = "while :; do date >> grows; sleep 0.05; done"
 
@@ -28,6 +31,11 @@ async def growing(yard: Yard) -> Path:
     path = yard.file("grows")
     await until(lambda: path.exists() and path.stat().st_size > 0)
     return path
+
+
+def state_of(pid: int) -> str:
+    """Return the kernel's letter for what a process does."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def stop_file(yard: Yard, handle: AttemptHandle, **fields: object) -> Path:
@@ -203,6 +211,45 @@ async def test_terminate_of_an_ended_attempt_changes_nothing(tmp_path: Path) -> 
         handle.kill()
         assert await handle.wait() == first
         assert not Path(f"{spec.status_path}.stop").exists()
+
+
+@pytest.mark.parametrize("last", ["sleep 100", "exit 0"])
+async def test_a_stopped_minder_is_continued_to_hear_an_order(tmp_path: Path, last: str) -> None:
+    """A job that puts its own minder to sleep (`kill -STOP $PPID`) can be ended all the same."""
+    async with minders(tmp_path) as (launcher, yard):
+        handle = await launcher.launch(yard.spec(f"kill -STOP $PPID; {last}", kill_grace_s=0.5))
+        await until(lambda: handle.pid is not None and state_of(handle.pid) == "T")
+        handle.terminate("kill")
+        result = await asyncio.wait_for(handle.wait(), PATIENCE_S)
+        expected = ("kill", signal.SIGTERM) if last != "exit 0" else (None, None)
+        assert (result.stopped_by, result.signal) == expected
+
+
+async def test_the_second_line_keeps_a_stopped_minders_timeout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The minder sleeps through the deadline, so the engine orders the end, and the note says `timeout`."""
+    monkeypatch.setattr(attempts, "SECOND_LINE_S", 0.3)
+    ends: list[AttemptResult] = []
+
+    async def on_end(_run_id: str, _number: int, result: AttemptResult) -> None:
+        ends.append(result)
+
+    async with minders(tmp_path) as (launcher, yard):
+        minding = attempts.Attempts(launcher, SystemClock(), on_end, lambda *_: None)
+        minding.launch(yard.spec("kill -STOP $PPID; sleep 100", timeout_s=1.0, kill_grace_s=0.5))
+        (end,) = await until(lambda: ends)
+        assert (end.stopped_by, end.signal) == ("timeout", signal.SIGTERM)
+
+
+async def test_a_note_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """A folder lies in the note's place: the run still counts as running, and its remark says why. Then it ends."""
+    async with minders(tmp_path) as (launcher, yard):
+        spec = yard.spec("exit 3")
+        spec.status_path.mkdir(parents=True)
+        handle = await launcher.launch(spec)
+        said = f"it has ended, and its note {spec.status_path} cannot be written yet: Is a directory"
+        await until(lambda: handle.remark == said, handle.remark)
+        spec.status_path.rmdir()
+        assert (await asyncio.wait_for(handle.wait(), PATIENCE_S)).exit_code == 3
 
 
 FREEZER = Path("/sys/fs/cgroup/freezer")

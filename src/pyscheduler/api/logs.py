@@ -7,7 +7,8 @@ parameter.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query
@@ -38,7 +39,7 @@ def router(desk: FrontDesk) -> APIRouter:
         attempt = chosen(run, attempts, asked.attempt)
         path = path_of(attempt, asked.stream)
         if asked.raw == "1":
-            return await _raw(desk, path, asked)
+            return await _raw(desk, path, asked, attempt)
         shown = await desk.threads(text_of, path, asked, attempt)
         return Json(shown | standing_of(run, attempt, attempts))
 
@@ -75,12 +76,33 @@ def path_of(attempt: Attempt, stream: str) -> str:
 
 def text_of(path: str, asked: LogAsked, attempt: Attempt) -> dict[str, Any]:
     """Return the part of a log that was asked for. For a helper thread. Raises NotFound, Forbidden, OSError."""
-    if asked.offset is None:
-        tail = logfile.tail(path, asked.tail or TAIL_LINES)
-        return {"lines": tail.lines, "truncated": tail.truncated, "size": tail.size, "path": path}
-    piece = logfile.piece(path, asked.offset, asked.limit, ended=attempt.outcome is not None)
+    with _absence_of(attempt):
+        if asked.offset is None:
+            tail = logfile.tail(path, asked.tail or TAIL_LINES)
+            return {"lines": tail.lines, "truncated": tail.truncated, "size": tail.size, "path": path}
+        piece = logfile.piece(path, asked.offset, asked.limit, ended=attempt.outcome is not None)
     offsets = {"offset": piece.offset, "next_offset": piece.next_offset, "size": piece.size}
     return {"text": piece.text, **offsets, "path": path}
+
+
+def size_of(path: str, attempt: Attempt) -> int:
+    """Return how many bytes an attempt's log has. For a helper thread. Raises like `text_of`."""
+    with _absence_of(attempt):
+        return logfile.size_of(path)
+
+
+@contextmanager
+def _absence_of(attempt: Attempt) -> Iterator[None]:
+    """Say of an attempt that has ended that its log is gone: no log will come any more."""
+    try:
+        yield
+    except NotFound as error:
+        if attempt.outcome is None:
+            raise
+        what = "there is no log: the attempt has ended, and its file was removed or never written"
+        if attempt.exit_code is not None or attempt.signal is not None:
+            what = "the log file is gone: it lay here when the attempt ran, and was removed or moved since"
+        raise NotFound(what, where=error.where, mend="look where old logs are moved to, or in a backup") from None
 
 
 def standing_of(run: Run, attempt: Attempt, attempts: list[Attempt]) -> dict[str, Any]:
@@ -93,9 +115,9 @@ def standing_of(run: Run, attempt: Attempt, attempts: list[Attempt]) -> dict[str
     }
 
 
-async def _raw(desk: FrontDesk, path: str, asked: LogAsked) -> Response:
+async def _raw(desk: FrontDesk, path: str, asked: LogAsked, attempt: Attempt) -> Response:
     """Send bytes as they are: `limit` of them where an offset is given, else all there are now."""
-    size = await desk.threads(logfile.size_of, path)
+    size = await desk.threads(size_of, path, attempt)
     start = min(asked.offset or 0, size)
     end = size if asked.offset is None else min(size, start + asked.limit)
     headers = {"X-Log-Size": str(size), "X-Content-Type-Options": "nosniff"}

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlencode
 
-from pyscheduler.cli.faults import CommandError, Refused, Unreachable
+from pyscheduler.cli.faults import STARTING, CommandError, Refused, Unreachable
 
 TIMEOUT_S: Final = 30.0
 MAX_ANSWER: Final = 64 << 20
@@ -156,6 +156,8 @@ def _refused(status: int, data: bytes) -> Refused:
         found = None
     answer = found if isinstance(found, dict) else {}
     what = answer.get("error") or answer.get("message") or f"the scheduler answered with status {status}"
+    if status == 503 and what == STARTING and answer.get("message"):
+        what = f"{STARTING}, and cannot yet: {answer['message']}"
     if status == 503 and answer.get("status") == "failed":
         what = "the scheduler's engine has failed and is trying to start again"
     return Refused(

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from pyscheduler.cli import at_home
 from pyscheduler.cli.client import Client, Json
-from pyscheduler.cli.faults import CommandError, Refused, Unreachable
+from pyscheduler.cli.faults import STARTING, CommandError, Refused, Unreachable
 from pyscheduler.cli.place import Place
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ GRACE_S: Final = 0.25
 
 
 class Patient:
-    """Passes everything on, some of it more than once. `tell` gets the one remark that it waits."""
+    """Passes everything on, some of it more than once. `tell` hears once that it waits, and what holds the start up."""
 
     def __init__(
         self,
@@ -37,7 +37,8 @@ class Patient:
         patience_s: float = PATIENCE_S,
     ) -> None:
         self._client, self._place, self._tell, self._sleep = client, place, tell, sleep
-        self._left_s, self._has_paused, self._has_told = patience_s, False, False
+        self._left_s, self._has_paused = patience_s, False
+        self._told: set[str] = set()
 
     def get(self, path: str, **query: object) -> Json:
         """Return the answer's JSON."""
@@ -70,17 +71,24 @@ class Patient:
                 return True
         if self._left_s <= 0 or not (starting or (nobody and at_home.on_its_way(self._place))):
             return False
-        if not self._has_told:
-            self._has_told = True
-            self._tell("the scheduler is starting; waiting for it")
+        self._tell_once("the scheduler is starting; waiting for it")
+        if starting and error.what != STARTING:
+            self._tell_once(error.what)
         self._left_s -= LOOK_S
         self._sleep(LOOK_S)
         return True
+
+    def _tell_once(self, remark: str) -> None:
+        if remark not in self._told:
+            self._told.add(remark)
+            self._tell(remark)
 
     def _worded(self, error: CommandError) -> CommandError:
         """Return the error that tells most: who holds the folder, or serves this file from another one."""
         if isinstance(error, Refused) and error.is_starting:
             mend = "it reads its store back, or waits for room on the disk: its log says which; ask again in a moment"
+            if error.what != STARTING:
+                mend = "it tries again by itself until that is mended; ask again in a moment"
             return Refused(error.what, where=error.where, mend=mend, status=error.status)
         if not isinstance(error, Unreachable) or not error.nobody:
             return error

@@ -70,8 +70,9 @@ class StoreClient:
         asked = LogAsked.model_validate({key: str(value) if key == "raw" else value for key, value in query.items()})
         with self._peek() as store, _refusals():
             run, attempts = logs.attempts_of(store, path.split("/")[3])
-            file = logs.path_of(logs.chosen(run, attempts, asked.attempt), asked.stream)
-            size = logfile.size_of(file)
+            attempt = logs.chosen(run, attempts, asked.attempt)
+            file = logs.path_of(attempt, asked.stream)
+            size = logs.size_of(file, attempt)
             start = min(asked.offset or 0, size)
             data = logfile.block(file, start, min(asked.limit, RAW_BLOCK))
         return data, {"x-log-size": str(size)}

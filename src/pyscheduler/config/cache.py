@@ -30,10 +30,11 @@ from typing import Any, Final
 
 from pyscheduler import collector
 from pyscheduler.__about__ import __version__
+from pyscheduler.config.patterns import matches
 from pyscheduler.config.pickled import ForeignBytes, dumps, loads
 from pyscheduler.config.process import today_utc
 from pyscheduler.config.result import Config
-from pyscheduler.config.source import matches, read_bytes
+from pyscheduler.config.source import read_bytes
 from pyscheduler.config.values import BadValue
 
 _MAGIC: Final = b"pysched-config 1\n"
@@ -123,9 +124,9 @@ def _recent(loaded_on: str, today: date) -> bool:
 
 
 def _unchanged(head: Mapping[str, Any]) -> bool:
-    if any(matches(pattern) != names for pattern, names in head["patterns"].items()):
-        return False
     try:
+        if any(matches(pattern) != names for pattern, names in head["patterns"].items()):
+            return False
         return all(_hash(read_bytes(path)) == known for path, known in head["files"])
     except BadValue:
         return False

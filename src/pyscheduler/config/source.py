@@ -8,7 +8,6 @@ harmless. Nothing here recurses, and one Budget bounds nodes and bytes of all fi
 from __future__ import annotations
 
 import codecs
-import glob
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from pyscheduler.config.complaints import Complaints, Spot, shown
 from pyscheduler.config.compose import MAX_BYTES, Budget
 from pyscheduler.config.lenient import compose_leniently
+from pyscheduler.config.patterns import matches
 from pyscheduler.config.tree import Block, Items, Tree, TreeError
 from pyscheduler.config.values import BadValue
 from pyscheduler.model.problem import Problem, Severity
@@ -143,6 +143,8 @@ class Files:
         pattern = os.path.normpath(os.path.join(os.path.dirname(file.shown), text))
         if not _MAGIC & set(text):
             found = [pattern] if os.path.isfile(pattern) else []
+            if not found and os.path.lexists(pattern):
+                raise BadValue("is no plain file", "name files, or with a pattern those of a folder: jobs/*.yaml")
         elif pattern.startswith("/**"):
             raise BadValue("would search the whole machine", "begin the pattern with a folder")
         else:
@@ -164,11 +166,6 @@ def _text_of(file: File) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return ""
-
-
-def matches(pattern: str) -> list[str]:
-    """Return the regular files that an include pattern names now, sorted."""
-    return sorted(path for path in glob.iglob(pattern, recursive=True) if os.path.isfile(path))
 
 
 # --------------------------------------------------------------------------- one file

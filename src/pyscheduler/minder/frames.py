@@ -21,6 +21,7 @@ hints: whatever they say stands in a file first, so one may be lost, repeated or
 {"r":"failed","key","pid","error","idle"}        nothing was started, the file is unlinked             minder, nursery
 {"r":"guardian","key","pid","start_ticks","job"} the nursery guards it now                             nursery
 {"r":"undying","key","pid","job"}                the leader outlived KILL                              minder, nursery
+{"r":"unwritten","key","pid","why"}              it has ended; the note cannot be put in its place      minder, nursery
 {"r":"crashed","pid","text"}                     our bug: the traceback                                minder, nursery
 ```
 `idle` true: that minder may take the next order.

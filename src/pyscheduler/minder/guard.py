@@ -38,6 +38,8 @@ class Guard:
         self.note: dict[str, object] | None = None
         self.start_error: str | None = None
         self.lost: str | None = None
+        self.unwritten: str | None = None
+        """Why the note could not be put in its place at the last try."""
         self.stopped_by = identity.ending if identity.ending in ("kill", "timeout", "lease") else None
         self._reason = ""
         self._tree: kin.Tree = tree or kin.OwnTree()
@@ -271,9 +273,9 @@ class Guard:
             self.note = self._compose()
         try:
             self._place.put(self.note)
-        except OSError:
+        except OSError as error:
             if os.fstat(self.lock).st_nlink:
-                self._due = now + NOTE_RETRY_S
+                self._due, self.unwritten = now + NOTE_RETRY_S, error.strerror
                 return
             self._place.close()
         self._phase, self._due = DONE, None

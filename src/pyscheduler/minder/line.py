@@ -52,7 +52,8 @@ class Line:
                 crash.point("nursery.taken")
             if len(data) < READ:
                 break
-        self.due = self.due or now + ACK_S
+        if self.open:  # nobody is there to be told any more: a due that nothing can meet would never let us sleep
+            self.due = self.due or now + ACK_S
         return found
 
     def close(self) -> None:

@@ -42,7 +42,7 @@ class Ward:
         self._host, self._task, self._minder, self._candidates = host, task, minder, candidates
         self._status, self._key = task.order.status, task.order.key
         self._guard: Guard | None = None
-        self._told_undying = False
+        self._told_undying = self._told_unwritten = False
         self.due: float | None = 0.0
 
     @property
@@ -73,16 +73,20 @@ class Ward:
             return False
         if not self._guard.step(now):
             self.due = self._guard.wake_at()
-            self._tell_undying(self._guard)
+            self._tell_trouble(self._guard)
             return False
         self._guard.let_go()
         self._host.tell("ended", key=self._key, pid=self._host.me.pid, note=self._guard.note, idle=False)
         return True
 
-    def _tell_undying(self, guard: Guard) -> None:
+    def _tell_trouble(self, guard: Guard) -> None:
+        """Tell once each what keeps an end from being known."""
         if guard.undying is not None and not self._told_undying:
             self._told_undying = True
             self._host.tell("undying", key=self._key, pid=self._host.me.pid, job=guard.undying)
+        if guard.unwritten is not None and not self._told_unwritten:
+            self._told_unwritten = True
+            self._host.tell("unwritten", key=self._key, pid=self._host.me.pid, why=guard.unwritten)
 
     # ---------------------------------------------------------------- taking over
 

@@ -111,11 +111,14 @@ class Minder:
 
     def _watch(self, guard: Guard, copier: tap.Tap | None) -> None:
         """Wait for whatever comes until the note is on disk."""
-        told_undying = False
+        told_undying, told_unwritten = False, False
         while not self._step(guard, copier, now := time.monotonic()):
             if guard.undying is not None and not told_undying:
                 told_undying = True
                 self._tell("undying", key=guard.identity.key, job=guard.undying)
+            if guard.unwritten is not None and not told_unwritten:
+                told_unwritten = True
+                self._tell("unwritten", key=guard.identity.key, why=guard.unwritten)
             signals, ready = self._ears.wait(tap.sooner(guard.wake_at(), copier), now)
             if copier is not None:
                 copier.pump(ready)

@@ -111,3 +111,15 @@ def test_any_other_answer_is_the_answer(home: Callable[..., None], error: Except
     with pytest.raises(type(error)):
         Patient(scheduler, PLACE, lambda _text: None, lambda _s: pytest.fail("waited")).get("/api/runs")
     assert scheduler.asked == 1
+
+
+def test_what_holds_a_start_up_is_told(home: Callable[..., None]) -> None:
+    """While it waits, once, and as the answer when its patience is at an end."""
+    home()
+    held_up = Refused("scheduler is starting, and cannot yet: the store is locked", status=503)
+    told = list[str]()
+    with pytest.raises(Refused) as caught:
+        Patient(Scheduler(STARTING, held_up), PLACE, told.append, lambda _s: None).get("/api/runs")
+    assert told == ["the scheduler is starting; waiting for it", held_up.what]
+    assert caught.value.what == held_up.what
+    assert "by itself" in caught.value.mend

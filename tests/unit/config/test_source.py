@@ -171,6 +171,20 @@ def test_an_include_that_names_nothing_is_complained_about(problems: Build, text
     assert found.startswith(f"error c.yaml:{complaint}")
 
 
+@pytest.mark.parametrize("kind", ["folder", "fifo", "device"])
+def test_an_include_of_what_is_no_plain_file_says_so(problems: Build, tmp_path: Path, kind: str) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "device").symlink_to("/dev/null")
+    (found,) = problems(f"include: [{kind}]")
+    assert found.startswith(f'error c.yaml:1:11: include: "{kind}" is no plain file; name files, or with a pattern')
+
+
+def test_a_pattern_that_is_too_much_to_look_through_is_refused(problems: Build) -> None:
+    (found,) = problems("include: ['/proc/**']")
+    assert found.startswith('error c.yaml:1:11: include: "/proc/**" leads into /proc, which is the kernel\'s; begin')
+
+
 def test_a_variable_may_stand_in_an_include(load: Load) -> None:
     assert list(load("include: ['${WHERE}/*.yaml']\n", {"d/b.yaml": JOB % "b"}, {"WHERE": "d"}).jobs) == ["b"]
 

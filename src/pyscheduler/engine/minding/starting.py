@@ -121,6 +121,9 @@ class Starter:
             case {"r": "undying", "job": job}:
                 remark = f"process {job} does not die: KILL was sent"
                 handle.change(pid=handle.pid, guardian=handle.guardian, remark=remark)
+            case {"r": "unwritten", "why": why}:
+                remark = f"it has ended, and its note {handle.ref.status_path} cannot be written yet: {why}"
+                handle.change(pid=handle.pid, guardian=handle.guardian, remark=remark)
             case {"r": "ended", "note": dict(note)}:
                 self._live.pop(handle.ref.key, None)
                 handle.settle(result_of(note))

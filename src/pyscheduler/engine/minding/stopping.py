@@ -1,5 +1,7 @@
 """The order to stop: a file in its place first, then a signal that only means "look". DESIGN 4, "Stopping".
 
+A guardian that somebody has stopped (SIGSTOP) is continued first, at each order anew.
+
 The file is whole or absent, and a guardian looks at it by itself at every turn (after the identity, after the
 spawn, after a takeover), so no instant is lost between two guardians. A disk too full for 150 bytes is tried again
 each second, and the handle says so.
@@ -60,6 +62,8 @@ class Stopper:
                 continue
             crash.point("stop.written")
             if handle.guardian is not None:
+                # A guardian that lies in SIGSTOP, put there by its own job, would hear nothing and keep no timeout.
+                kernel.send(handle.guardian, signal.SIGCONT)
                 kernel.send(handle.guardian, signal.SIGUSR1)
             handle.nudge()
         self._orders.pop(key, None)
