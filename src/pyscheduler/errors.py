@@ -9,7 +9,8 @@ PyschedError                    where · what · how to mend
 │   ├── Forbidden      403
 │   ├── NotFound       404
 │   ├── Conflict       409
-│   ├── TooSlow        408      and these before anybody looks at what is asked for
+│   ├── CutShort       400      and these before anybody looks at what is asked for
+│   ├── TooSlow        408
 │   ├── TooLarge       413
 │   ├── WrongType      415
 │   ├── HeadTooLarge   431
@@ -98,6 +99,13 @@ class NotFound(ActionError):
 
     code = "not-found"
     status = 404
+
+
+class CutShort(ActionError):
+    """The connection ended before the request's body did."""
+
+    code = "cut-short"
+    status = 400
 
 
 class TooSlow(ActionError):

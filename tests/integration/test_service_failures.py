@@ -301,6 +301,17 @@ def test_a_store_removed_under_it_ends_it(tmp_path: Path, name: str) -> None:
         assert "moved, removed or replaced" in service.said()
 
 
+@pytest.mark.parametrize("name", ["serve.lock", "store.lock"])
+def test_a_lock_removed_under_it_ends_it(tmp_path: Path, name: str) -> None:
+    """A second scheduler could be at work by now: the first stops deciding with its next change."""
+    with served(tmp_path, TEXT) as service:
+        service.start()
+        (service.state / name).unlink()
+        assert service.ask("POST", "/api/jobs/quick/trigger", {}).status == 503
+        assert service.wait() == 1
+        assert "the lock file was moved, removed or replaced" in service.said()
+
+
 def test_a_faulty_configuration_ends_it_with_2_and_makes_nothing(tmp_path: Path) -> None:
     """All problems are said, with file, line and column, before anything is made in state_dir."""
     with served(tmp_path, "jobs:\n  a: {command: 1, at: noon, when: manual}\n  b: {schedule: manual}\n") as service:

@@ -125,6 +125,40 @@ async def test_a_body_must_come_in_time(path: Path) -> None:
         assert (await reader.readline()).startswith(b"HTTP/1.1 408")
 
 
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (b"Content-Length: 10", b""),
+        (b"Content-Length: 10", b"{}"),
+        (b"Transfer-Encoding: chunked", b"2\r\n{}\r\n"),
+        (b"Transfer-Encoding: chunked", b"2\r\n{}\r\nno chunk\r\n"),
+    ],
+)
+async def test_a_body_that_breaks_off_is_no_body(
+    path: Path, caplog: pytest.LogCaptureFixture, head: bytes, body: bytes
+) -> None:
+    """Nobody acts on what was begun: the client's next try would be the second time."""
+    caplog.set_level("INFO")
+    acted = []
+
+    async def acts(scope: Any, receive: Any, send: Any) -> None:
+        acted.append(scope["path"])
+        await Json("done")(scope, receive, send)
+
+    gates = Gates(acts, Host(), lambda _scope: Caller("ann"))  # type: ignore[arg-type]
+    async with serving(gates, path) as (_, writer):
+        writer.write(
+            b"POST /api/x HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" + head + b"\r\n\r\n" + body
+        )
+        await writer.drain()
+        writer.close()
+        async with asyncio.timeout(20):
+            while "ann POST /api/x" not in caplog.text:
+                await asyncio.sleep(0.01)
+    assert "ann POST /api/x 400" in caplog.text
+    assert acted == []
+
+
 async def test_a_bug_is_a_500_that_says_nothing(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """What nobody foresaw is in the log, not in the answer; an answer that was begun is cut."""
 

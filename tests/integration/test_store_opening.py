@@ -221,7 +221,7 @@ def test_a_folder_that_cannot_be_used_is_out_of_reach(tmp_path: Path, monkeypatc
 # --------------------------------------------------------------------------- while it is open
 
 
-@pytest.mark.parametrize("victim", ["database", "log", "index"])
+@pytest.mark.parametrize("victim", ["database", "log", "index", "lock"])
 @pytest.mark.parametrize("how", ["removed", "renamed", "replaced"])
 def test_files_that_vanish_while_in_use_are_noticed(open_again: OpenAgain, victim: str, how: str) -> None:
     """FC-056 c, h: the save that meets it fails, unknown whether it is kept, and nothing is saved after it.
@@ -246,10 +246,12 @@ def test_files_that_vanish_while_in_use_are_noticed(open_again: OpenAgain, victi
         store.apply(Batch(engine={"a": "3"}))
 
 
-def test_an_idle_look_notices_it_too(open_again: OpenAgain) -> None:
+@pytest.mark.parametrize("victim", ["database", "lock"])
+def test_an_idle_look_notices_it_too(open_again: OpenAgain, victim: str) -> None:
     """Nothing has to be saved for it: the idle writer's look is enough."""
     store = open_again()
-    StoreFiles(open_again.state_dir).database.rename(open_again.state_dir / "aside")
+    path: Path = getattr(StoreFiles(open_again.state_dir), victim)
+    path.rename(open_again.state_dir / "aside")
     with pytest.raises(StoreDamaged):
         store.tidy()
 

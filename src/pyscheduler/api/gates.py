@@ -3,7 +3,8 @@
 1. one log line for each answer: who, what, status, milliseconds (never the query: it may hold what was typed). What
    was only looked at, successfully, is for debugging: whoever asks for a board must not find it written over;
 2. no write waits longer than 30 s: a client that stops reading is cut off, and nothing else ever waits for it;
-3. a head of at most 16 KiB in 100 headers; a body of at most 1 MiB that is there within 30 s;
+3. a head of at most 16 KiB in 100 headers; a body of at most 1 MiB that is there within 30 s, whole: nothing is done
+   for one that was cut off;
 4. the caller is identified (`callers.py`) before anything is told, the phase included;
 5. while the service starts every path answers 503;
 6. what is posted to `/api/` is `application/json`, even without a body: no form of a web page can send that unasked.
@@ -26,7 +27,7 @@ from pyscheduler.api.answers import Json
 from pyscheduler.api.callers import Caller, Identify
 from pyscheduler.api.host import Host, Phase
 from pyscheduler.api.problems import answer_to
-from pyscheduler.errors import HeadTooLarge, PyschedError, TooLarge, TooSlow, WrongType
+from pyscheduler.errors import CutShort, HeadTooLarge, PyschedError, TooLarge, TooSlow, WrongType
 
 log = logging.getLogger("pyscheduler.api.access")
 
@@ -117,7 +118,7 @@ class Gates:
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        break
+                        raise CutShort("the connection ended before the body did: nothing was done")
                     body += message.get("body", b"")
                     if len(body) > limits.body_bytes:
                         raise TooLarge(f"the body is larger than {limits.body_bytes} bytes")

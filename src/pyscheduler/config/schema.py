@@ -48,7 +48,9 @@ class SchedulerKeys(Shape):
     users_file: FullText | None = key("The file of web users; relative to this file.")
     kill_grace: Duration | None = key("From the polite signal to the last one.", default="10s")
     leftovers: LeftoversWord | None = key("What becomes of processes that outlive a normal end.", default="leave")
-    retention: Duration | None = key("How long final runs are kept, by run date.", default="90d")
+    retention: Duration | None = key(
+        "How long final runs are kept, since their run date or their last change, the later of the two.", default="90d"
+    )
     log_retention: LogRetention | None = key("How long jobs' output is kept: a duration, or keep.", default="keep")
     memory_days: AtLeastOne | None = key("How many run dates of final runs are kept in memory.", default=7)
     memory_runs: AtLeastOne | None = key("How many final runs are kept in memory at most.", default=100_000)

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import TypeVar
 
 from pyscheduler.engine.compact import pack, unpack
-from pyscheduler.engine.numbering import STEP, Numbering
+from pyscheduler.engine.numbering import STEP, Given, Numbering
 from pyscheduler.model.ids import make_run_id
 from pyscheduler.model.run import ACTIVE_STATES, Run, RunState, Trigger
 from pyscheduler.rules.dependencies import cancelled_by_overlap, standing
@@ -79,6 +79,8 @@ class RunBook:
         self.upstream_days: Callable[[Run], tuple[Day, ...]] = lambda _run: ()
         self.numbering: Numbering | None = None
         """How new runs are numbered since a restore, None where the store was never restored."""
+        self.given = Given()
+        """Up to where the numbers of pruned runs went."""
         self._live: dict[str, Run] = {}
         self._shown: dict[str, Run] = {}
         self._ended: dict[str, bytes] = {}
@@ -144,7 +146,7 @@ class RunBook:
         """Return the next free number of the job and date."""
         day = self._days.get((job, run_date))
         floor = 0 if self.numbering is None else self.numbering.floor_of(run_date)
-        return max(floor, 0 if day is None else day.max_seq) + 1
+        return max(floor, self.given.floor_of(run_date), 0 if day is None else day.max_seq) + 1
 
     def active_for(self, job: str) -> list[Run]:
         """Return the queued and running runs of the job, by (scheduled_at, seq)."""

@@ -1,6 +1,8 @@
 """Throwing away old notes: at start and then once an hour. Seed 000 step 4, jobs.md 8.3, DESIGN 8 row 11.
 
-Ended runs older than `retention` leave the store, 500 a commit; ended runs older than the memory window leave the
+Ended runs older than `retention` leave the store, 500 a commit: those of an old run date that also ended, or were last
+touched, that long ago; so a late backfill of an old date is kept as long as any other run. Their numbers are not given
+again (`numbering.py`). Ended runs older than the memory window leave the
 memory. Open runs, and the ended ones that an open run's dependencies point at, are always kept. Logs go with their
 age where `log_retention` says so; files of attempts that are over are swept from the state folder.
 """
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pyscheduler.engine.book import Day
+from pyscheduler.engine.numbering import GIVEN
 from pyscheduler.model.batch import Batch
 from pyscheduler.timetable.zone import zone
 
@@ -52,7 +55,7 @@ class Pruner:
         engine = self._engine
         settings = engine.config.settings
         today = zone(settings.timezone).today(now)
-        horizon = zone(settings.timezone).today(now - timedelta(seconds=settings.retention_s))
+        horizon = now - timedelta(seconds=settings.retention_s)
         keep = self._needed()
         count = await self._delete_before(horizon, keep)
         if settings.log_retention_s is not None:
@@ -67,16 +70,19 @@ class Pruner:
         desk = self._engine.desk
         return {day for run in desk.book.open_runs() for day in desk.upstream_days(run)}
 
-    async def _delete_before(self, horizon: date, keep: set[Day]) -> int:
+    async def _delete_before(self, horizon: datetime, keep: set[Day]) -> int:
         engine, total = self._engine, 0
+        day = zone(engine.config.settings.timezone).today(horizon)
         kept_ids = {run.run_id for day in keep for run in engine.book.runs_for(*day)}
         while True:
-            old = await asyncio.to_thread(engine.store.final_runs_before, horizon, AT_ONCE, kept_ids)
+            old = await asyncio.to_thread(engine.store.final_runs_before, day, AT_ONCE, kept_ids, horizon)
             if not old:
                 return total
             ids = tuple(row.run_id for row in old if not engine.book.is_live(row.run_id))
             engine.being_pruned.update(ids)  # no action finds them from here on
-            await engine.writer.save(Batch(deleted_runs=ids))
+            given = engine.book.given.with_pruned(day, ids)
+            engine.book.given = given  # at once: a run made meanwhile is numbered above them
+            await engine.writer.save(Batch(deleted_runs=ids, engine={GIVEN: given.to_text()}))
             engine.book.forget(ids)
             engine.being_pruned.difference_update(ids)
             total += len(ids)

@@ -19,7 +19,7 @@ from pyscheduler.engine.desk import Desk
 from pyscheduler.engine.firings import JUST_BEFORE, SLICE
 from pyscheduler.engine.machine import booted_at
 from pyscheduler.engine.numbering import KEY as NUMBERING
-from pyscheduler.engine.numbering import Numbering
+from pyscheduler.engine.numbering import Given, Numbering
 from pyscheduler.engine.orders import Orders, ref_of
 from pyscheduler.engine.pauses import Pauses
 from pyscheduler.engine.ports import AttemptHandle, Finished, Found, Lost, Running
@@ -96,6 +96,7 @@ async def reopen(engine: Engine) -> None:
 def _go_on_numbering(engine: Engine, register: _Register, now: datetime) -> None:
     """Number new runs as the last engine did; above all numbers there ever were, where the store is older."""
     desk = engine.desk
+    desk.book.given = Given.remembered(register.values)
     if not register.store_is_older:
         desk.book.numbering = Numbering.remembered(register.values)
         return

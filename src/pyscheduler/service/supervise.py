@@ -24,6 +24,7 @@ from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine
 from pyscheduler.engine.ports import Clock, Launcher
 from pyscheduler.errors import EngineFailedError, StoreDamaged, StoreForeign, StoreLocked, StoreUnavailable, Unavailable
+from pyscheduler.service.premises import LOCK_NAME
 from pyscheduler.store import Store
 
 log = logging.getLogger(__name__)
@@ -148,7 +149,8 @@ class Supervisor:
 
     async def _open(self) -> Engine | None:
         """Return an engine that has started; None where a hurried stop was wished for meanwhile. Raises why not."""
-        store = await asyncio.to_thread(Store.open, self._state_dir, wait_s=STORE_WAIT_S)
+        locks = tuple(path for path in (self._state_dir / LOCK_NAME,) if path.exists())
+        store = await asyncio.to_thread(Store.open, self._state_dir, wait_s=STORE_WAIT_S, also=locks)
         self._held_store = True
         try:
             engine = Engine(self._config, store, clock=self._clock, launcher=self._launcher, environ=self._environ)

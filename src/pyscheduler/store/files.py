@@ -67,21 +67,29 @@ class StoreFiles:
 class Watch:
     """Remembers which files an open store is made of, and notices when one is moved, removed or replaced.
 
+    The lock's file is one of them: a second process locks whatever file is under that name, and both would decide.
     SQLite would go on with the unlinked one, and everything saved from then on would be gone at the next start.
     """
 
-    def __init__(self, files: StoreFiles) -> None:
-        """Raises OSError where a file is not there."""
-        self._paths = tuple(os.fspath(path) for path in (files.database, files.log, files.index))
+    def __init__(self, files: StoreFiles, also: tuple[Path, ...] = ()) -> None:
+        """Watch the store's files and `also`, further locks. Raises OSError where a file is not there."""
+        self._locks = tuple(map(os.fspath, (files.lock, *also)))
+        self._paths = (*map(os.fspath, (files.database, files.log, files.index)), *self._locks)
         self._identities = self._look()
 
     def check(self) -> None:
-        """Raise StoreDamaged when a file is not the one it was, OSError when that cannot be seen: three stat calls."""
+        """Raise StoreDamaged when a file is not the one it was, OSError when that cannot be seen: a few stat calls."""
         try:
-            same, name = self._look() == self._identities, self._paths[0]
+            found = self._look()
+            name = next((self._paths[at] for at, was in enumerate(self._identities) if found[at] != was), None)
         except FileNotFoundError as gone:
-            same, name = False, str(gone.filename)
-        if not same:
+            name = str(gone.filename)
+        if name in self._locks:
+            what = "the lock file was moved, removed or replaced while in use: another scheduler may be at work by now"
+            raise StoreDamaged(
+                what, where=name, mend="see that only one scheduler serves this state_dir, and start it again"
+            )
+        if name is not None:
             what = "the store's file was moved, removed or replaced while in use"
             raise StoreDamaged(what, where=name, mend=f"put it back and start again, or {RESTORE}")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyscheduler.errors import StoreDamaged, StoreUnavailable
 from pyscheduler.store import driver, generation, migrate
@@ -30,7 +31,7 @@ class OpenStore:
     watch: Watch
 
 
-def open_store(files: StoreFiles, *, sync: bool, wait_s: float) -> OpenStore:
+def open_store(files: StoreFiles, *, sync: bool, wait_s: float, also: tuple[Path, ...] = ()) -> OpenStore:
     """Return the parts of the open store. Raises StoreError, and then nothing is held."""
     with ExitStack() as undo:
         try:
@@ -48,7 +49,7 @@ def open_store(files: StoreFiles, *, sync: bool, wait_s: float) -> OpenStore:
             undo.callback(readers.close)
             # One reader is there from the start: damage is found out here, and `Store.close` may need it.
             readers.read(lambda snapshot: snapshot.value(ENGINE_VALUES))
-            watch = Watch(files)
+            watch = Watch(files, also)
         except DRIVER_ERRORS as error:
             raise translated(error, files.database) from error
         except OSError as error:

@@ -8,28 +8,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator
-from datetime import date
+from datetime import date, datetime
 from functools import cache, partial
 from typing import Final
 
 from sqlalchemy import bindparam, not_, select, text
 
 from pyscheduler.model.run import FINAL_STATES, Trigger
-from pyscheduler.store import run_streams, schema
+from pyscheduler.store import rows, run_streams, schema
 from pyscheduler.store.questions import PrunableRun
 from pyscheduler.store.readers import Read, Snapshot
 from pyscheduler.store.recall import IDS, ended_dates, pieces, rows_by
 from pyscheduler.store.run_streams import Window
 from pyscheduler.store.statements import Statement, compiled, is_one_of, on_index
 
+LATEST: Final = 2**63 - 1
 _runs: Final = schema.runs.c
 _attempts: Final = schema.attempts.c
 
 
-def final_runs_before(snapshot: Snapshot, day: date, limit: int, keep: Collection[str]) -> list[PrunableRun]:
-    """Return up to `limit` ended runs with an earlier run date, oldest date first, but for those to keep."""
-    given = json.dumps(sorted(keep))
-    run_ids = [row[0] for row in snapshot.rows(_ended_before(), day=day.isoformat(), keep=given, count=limit)]
+def final_runs_before(
+    snapshot: Snapshot, day: date, limit: int, keep: Collection[str], unchanged_since: datetime | None
+) -> list[PrunableRun]:
+    """Return up to `limit` ended runs with an earlier run date, oldest date first, but for those to keep.
+
+    Those changed since `unchanged_since` are to be kept too: a late run of an old date is no old run.
+    """
+    given, touched = json.dumps(sorted(keep)), LATEST if unchanged_since is None else rows.micros(unchanged_since)
+    found = snapshot.rows(_ended_before(), day=day.isoformat(), keep=given, count=limit, touched=touched)
+    run_ids = [row[0] for row in found]
     logs: dict[str, list[str]] = {run_id: [] for run_id in run_ids}
     for run_id, *paths in snapshot.rows(_log_paths(), run_ids=json.dumps(run_ids)):
         logs[run_id] += [path for path in paths if path and path not in logs[run_id]]
@@ -69,7 +76,10 @@ def _ended_ids(read: Read, since: date, until: date) -> Iterator[str]:
 @cache
 def _ended_before() -> Statement:
     found = select(_runs.run_id).where(
-        text(schema.IS_FINAL), _runs.run_date < bindparam("day"), not_(is_one_of(_runs.run_id, "keep"))
+        text(schema.IS_FINAL),
+        _runs.run_date < bindparam("day"),
+        _runs.updated_at < bindparam("touched"),
+        not_(is_one_of(_runs.run_id, "keep")),
     )
     in_order = found.order_by(_runs.run_date).limit(bindparam("count"))
     return compiled(on_index(in_order, schema.runs, "runs_ended_of_date"))

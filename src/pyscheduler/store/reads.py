@@ -85,9 +85,11 @@ class Reads(ABC):
         """Return every engine value: `last_tick` and its like."""
         return self._read(catalogue.engine_values)
 
-    def final_runs_before(self, day: date, limit: int, keep: Collection[str] = ()) -> list[PrunableRun]:
+    def final_runs_before(
+        self, day: date, limit: int, keep: Collection[str] = (), unchanged_since: datetime | None = None
+    ) -> list[PrunableRun]:
         """Return up to `limit` ended runs with an earlier run date, oldest date first, but for those to keep."""
-        return self._read(lambda snapshot: pruning.final_runs_before(snapshot, day, limit, keep))
+        return self._read(lambda snapshot: pruning.final_runs_before(snapshot, day, limit, keep, unchanged_since))
 
     def log_paths_between(self, since: date, until: date) -> Iterator[str]:
         """Yield the log files of ended runs with `run_date` from `since` on and before `until`."""

@@ -50,13 +50,14 @@ class Store(Reads):
         self._log_is_empty = True
 
     @classmethod
-    def open(cls, state_dir: Path, *, sync: bool = True, wait_s: float = 0.0) -> Self:
+    def open(cls, state_dir: Path, *, sync: bool = True, wait_s: float = 0.0, also: tuple[Path, ...] = ()) -> Self:
         """Open the store of a state directory, making it on the first start and upgrading an older one.
 
         `sync=False` survives a crash of this process but not of the machine: for tests. `wait_s` is how long another
-        holder of the lock is waited for. Raises StoreLocked, StoreDamaged, StoreForeign, StoreUnavailable.
+        holder of the lock is waited for. `also` are further locks' files that must stay what they are while it is open.
+        Raises StoreLocked, StoreDamaged, StoreForeign, StoreUnavailable.
         """
-        return cls(open_store(StoreFiles(Path(state_dir)), sync=sync, wait_s=wait_s))
+        return cls(open_store(StoreFiles(Path(state_dir)), sync=sync, wait_s=wait_s, also=also))
 
     @property
     def state_dir(self) -> Path:

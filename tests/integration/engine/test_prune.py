@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pyscheduler.engine.attempts import Attempts
 from pyscheduler.errors import NotFound
-from tests.night import Night
+from tests.night import Night, ids
 
 DAYS = 86400.0
 
@@ -39,7 +40,70 @@ async def test_ended_runs_older_than_the_retention_go_with_all_that_is_theirs(tm
         with pytest.raises(NotFound):
             await night.engine.rerun("daily.2026-10-05.1", actor="ann")
         again = await night.engine.trigger("daily", actor="ann", run_date=date(2026, 10, 5))
-        assert again.seq == 1
+        assert again.seq == 2  # the first one's id is in logs and tickets: it is not given twice
+    await night.reopen()
+    try:
+        third = await night.engine.trigger("daily", actor="ann", run_date=date(2026, 10, 6))
+        assert third.seq == 2  # nor after a restart
+        assert night.engine.book.next_seq("daily", date(2026, 10, 30)) == 1
+    finally:
+        await night.engine.stop()
+
+
+async def test_a_late_run_of_an_old_date_is_kept_as_long_as_any_other(tmp_path: Path) -> None:
+    """It is pruned by its age, not its date's: a backfill asked for again finds it, and so does who looks for it."""
+    night = Night(
+        tmp_path,
+        """
+        jobs:
+          daily: {command: x, schedule: "0 9 * * *"}
+        """,
+        at="2026-10-01T08:00Z",
+        settings={"retention": "10d", "memory_days": 1},
+        tick_s=DAYS,
+    )
+    old = date(2026, 5, 1)
+    async with night:
+        made = await night.engine.backfill("daily", start=old, end=old, actor="ann")
+        await night.go(timedelta(minutes=5))
+        await night.engine.prune(night.clock.now())
+        assert night.engine.store.get_run("daily.2026-05-01.1") is not None
+        await night.restart(down=timedelta(days=9))
+        assert night.engine.store.get_run("daily.2026-05-01.1") is not None
+        assert ids(made) == ["daily.2026-05-01.1"]
+        assert await night.engine.backfill("daily", start=old, end=old, actor="ann") == []
+        await night.until("2026-10-11T09:30Z")
+        await night.engine.prune(night.clock.now())
+        assert night.engine.store.get_run("daily.2026-05-01.1") is None
+
+
+async def test_a_late_run_that_never_started_leaves_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed between the commit and the start, of a date long past: the next start says so, and keeps saying it."""
+    night = Night(
+        tmp_path,
+        """
+        jobs:
+          daily: {command: x, schedule: "0 9 * * *"}
+        """,
+        at="2026-10-01T08:00Z",
+        settings={"retention": "10d", "memory_days": 1},
+        tick_s=DAYS,
+    )
+    old = date(2026, 5, 1)
+    async with night:
+        with monkeypatch.context() as patch:
+            patch.setattr(Attempts, "launch", _killed_before_it)
+            (run,) = await night.engine.backfill("daily", start=old, end=old, actor="ann")
+            await night.crash()
+        await night.clock.advance(timedelta(seconds=5))
+        await night.reopen()
+        await night.engine.prune(night.clock.now())
+        ended = [line.detail["reason"] for line in night.lines("attempt_ended", run)]
+        assert ended == ["lost: never started"]
+
+
+def _killed_before_it(*_: object, **__: object) -> None:
+    """The launch that a crash forestalls."""
 
 
 async def test_the_memory_window_is_days_plus_reach(tmp_path: Path) -> None:

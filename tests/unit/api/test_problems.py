@@ -32,6 +32,7 @@ def body_of(answer: Response) -> Any:
         (errors.LaunchError("x"), 500),
         (errors.TooLarge("x"), 413),
         (errors.HeadTooLarge("x"), 431),
+        (errors.CutShort("x"), 400),
         (errors.TooSlow("x"), 408),
         (errors.WrongType("x"), 415),
     ],

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from pyscheduler.engine.numbering import KEY, MOST, STEP, Numbering
+from pyscheduler.engine.numbering import FEW, GIVEN, KEY, MOST, STEP, Given, Numbering
 from pyscheduler.model.ids import make_run_id, parse_run_id
 from tests.builders import DAY, NOON
 
@@ -33,3 +33,18 @@ def test_older_runs_write_to_files_of_another_name() -> None:
     """An attempt of that number may have written there before the restore."""
     assert AFTER.log_name("load.1.out", NOON - timedelta(seconds=1)) == "load.1.out.after-restore-47"
     assert AFTER.log_name("load.1.out", NOON) == "load.1.out"
+
+
+def test_numbers_of_pruned_runs_are_not_given_again() -> None:
+    """Of earlier dates; what is remembered never shrinks, and is read back by the next engine."""
+    given = Given().with_pruned(DAY, ["load.2020-01-01.7", "load.2020-01-02.3"])
+    assert (given.floor_of(DAY - timedelta(days=1)), given.floor_of(DAY)) == (7, 0)
+    assert given.with_pruned(DAY - timedelta(days=9), ["x.2020-01-01.1"]) == given
+    assert Given.remembered({GIVEN: given.to_text()}) == given
+    assert Given.remembered({}).floor_of(date(2020, 1, 1)) == 0
+
+
+def test_many_pruned_numbers_are_not_counted_through() -> None:
+    """A book counts through a date's numbers below STEP, so a high floor is above it."""
+    assert Given().with_pruned(DAY, [f"load.2020-01-01.{FEW + 1}"]).above == STEP
+    assert Given().with_pruned(DAY, [f"load.2020-01-01.{3 * STEP + 1}"]).above == 4 * STEP
