@@ -117,7 +117,7 @@ def test_fc_036_what_was_begun_is_not_begun_again_but_by_its_retries(tmp_path: P
         kill_them_all(service)
         service.start()
         lost = service.until_state(runs["j"], "failed")
-        assert (lost["reason"], lost["attempt"]) == ("lost: exit unknown: minder and nursery are gone", 1)
+        assert (lost["reason"], lost["attempt"]) == ("lost", 1)
         again = service.until_state(runs["k"], "running")
         assert again["attempt"] == 2
         service.until(lambda: log_of(service, runs["k"]) == ["begun 2"])

@@ -31,7 +31,7 @@ def outcome_of(attempt: Attempt, result: AttemptResult, job: Job | None) -> tupl
     if result.stopped_by == "kill":
         return Outcome.KILLED, "killed"
     if result.lost is not None or result.stopped_by == "lease":
-        return Outcome.LOST, f"lost: {result.lost or 'its lease ran out'}"
+        return Outcome.LOST, "lost"
     if result.signal is not None:
         return Outcome.FAILED, f"signal {result.signal}"
     if result.exit_code in (job.success_codes if job else (0,)):

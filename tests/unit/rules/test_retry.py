@@ -35,9 +35,9 @@ JOB = a_job()
         (AttemptResult(signal=15, stopped_by="kill"), "ann", O.KILLED, "killed by ann"),
         (AttemptResult(signal=9, stopped_by="kill"), None, O.KILLED, "killed"),
         (AttemptResult(exit_code=0, stopped_by="timeout"), "ann", O.KILLED, "killed by ann"),
-        (AttemptResult(lost="never started"), None, O.LOST, "lost: never started"),
+        (AttemptResult(lost="never started"), None, O.LOST, "lost"),
         (AttemptResult(lost="exit unknown"), "ann", O.KILLED, "killed by ann"),
-        (AttemptResult(signal=15, stopped_by="lease"), None, O.LOST, "lost: its lease ran out"),
+        (AttemptResult(signal=15, stopped_by="lease"), None, O.LOST, "lost"),
     ],
 )
 def test_each_end_counts_as_the_house_says(
