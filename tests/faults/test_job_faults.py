@@ -86,7 +86,7 @@ def goes(pid: int) -> bool:
 @pytest.mark.parametrize(
     ("job", "reason"),
     [
-        ("missing", "start error: [Errno 2] No such file or directory: 'no-such-program'"),
+        ("missing", "start error: No such file or directory: 'no-such-program'"),
         ("missing-in-shell", "exit 127"),
         ("killed", "signal 9"),
         ("dumps", "signal 11"),

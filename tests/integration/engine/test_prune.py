@@ -99,7 +99,7 @@ async def test_a_late_run_that_never_started_leaves_its_line(tmp_path: Path, mon
         await night.reopen()
         await night.engine.prune(night.clock.now())
         ended = [line.detail["reason"] for line in night.lines("attempt_ended", run)]
-        assert ended == ["lost: never started"]
+        assert ended == ["lost"]
 
 
 def _killed_before_it(*_: object, **__: object) -> None:
