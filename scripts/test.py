@@ -6,8 +6,7 @@ import os
 import subprocess
 import sys
 
-WORKERS = (os.cpu_count() or 2) + 1  # one more than cores: many tests wait for processes, timers and disks
-SIDE_BY_SIDE = ["-n", str(WORKERS), "--dist", "worksteal", "-m", "not slow and not alone"]
+SIDE_BY_SIDE = ["-n", str(max(2, os.cpu_count() or 2)), "--dist", "worksteal", "-m", "not slow and not alone"]
 ALONE = ["-m", "alone and not slow"]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -31,8 +32,12 @@ TAKES_S = [17, 29 * 60 + 1, 3 * 3600 + 11, 5 * 3600 + 7]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _quiet() -> None:
-    logging.getLogger("pyscheduler").setLevel(logging.CRITICAL)
+def _quiet() -> Iterator[None]:
+    log = logging.getLogger("pyscheduler")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    yield
+    log.setLevel(level)
 
 
 @st.composite
