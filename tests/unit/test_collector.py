@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 
@@ -44,5 +45,8 @@ def test_what_came_in_is_set_apart() -> None:
 def test_a_service_looks_seldom() -> None:
     """A process of our own sets CPython's threshold up; it says so from inside, where its configuration is missing."""
     code = "import gc; from pyscheduler.service.serve import run; run('/nonexistent.yaml'); print(gc.get_threshold())"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    said = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60, check=False
+    )
     assert said.stdout.strip().splitlines()[-1] == str(collector.THRESHOLDS)
