@@ -17,10 +17,10 @@ from itertools import chain
 from typing import TypeVar
 
 from pyscheduler.engine.compact import pack, unpack
-from pyscheduler.engine.numbering import STEP, Given, Numbering
 from pyscheduler.model.ids import make_run_id
 from pyscheduler.model.run import ACTIVE_STATES, Run, RunState, Trigger
 from pyscheduler.rules.dependencies import cancelled_by_overlap, standing
+from pyscheduler.rules.numbering import STEP, Given, Numbering
 from pyscheduler.rules.overlap import turn_key, waits_for_overlap
 
 SLOT_TRIGGERS = frozenset({Trigger.SCHEDULE, Trigger.CATCH_UP, Trigger.BACKFILL})

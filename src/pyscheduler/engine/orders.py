@@ -14,10 +14,10 @@ from pathlib import Path
 from pyscheduler.config import Config
 from pyscheduler.config.templates import Prepared, TemplateError, filled, prepared
 from pyscheduler.engine.environment import base_environment, inherited, run_facts
-from pyscheduler.engine.numbering import Numbering
 from pyscheduler.engine.ports import AttemptRef, LaunchSpec
 from pyscheduler.model.job import Job
 from pyscheduler.model.run import Attempt, Run
+from pyscheduler.rules.numbering import Numbering
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pyscheduler.engine.book import Day
-from pyscheduler.engine.numbering import GIVEN
 from pyscheduler.model.batch import Batch
+from pyscheduler.rules.numbering import GIVEN
 from pyscheduler.timetable.zone import zone
 
 if TYPE_CHECKING:

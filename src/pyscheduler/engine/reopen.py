@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Final
 from pyscheduler.engine.desk import Desk
 from pyscheduler.engine.firings import JUST_BEFORE, SLICE
 from pyscheduler.engine.machine import booted_at
-from pyscheduler.engine.numbering import KEY as NUMBERING
-from pyscheduler.engine.numbering import Given, Numbering
 from pyscheduler.engine.orders import Orders, ref_of
 from pyscheduler.engine.pauses import Pauses
 from pyscheduler.engine.ports import AttemptHandle, Finished, Found, Lost, Running
@@ -29,6 +27,8 @@ from pyscheduler.model.job import Job, RebootSpec
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import UNDECIDED_STATES, Attempt, Run, RunState, Trigger
 from pyscheduler.rules.lifecycle import next_wake
+from pyscheduler.rules.numbering import KEY as NUMBERING
+from pyscheduler.rules.numbering import Given, Numbering
 from pyscheduler.rules.overlap import turn_key
 from pyscheduler.rules.recovery import NO_ROW, found_ended, missing_row
 from pyscheduler.store import Store

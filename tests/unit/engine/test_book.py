@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscheduler.engine.book import DAY_TRIGGERS, RunBook
-from pyscheduler.engine.numbering import Numbering
 from pyscheduler.model.run import ACTIVE_STATES, Cause, Run, RunState, Trigger
 from pyscheduler.rules.dependencies import latest_of
+from pyscheduler.rules.numbering import Numbering
 from pyscheduler.rules.overlap import waits_for_overlap
 from tests.builders import DAY, NOON, a_run
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from pyscheduler.engine.numbering import FEW, GIVEN, KEY, MOST, STEP, Given, Numbering
 from pyscheduler.model.ids import make_run_id, parse_run_id
+from pyscheduler.rules.numbering import FEW, GIVEN, KEY, MOST, STEP, Given, Numbering
 from tests.builders import DAY, NOON
 
 AFTER = Numbering.after_restore(47, NOON, DAY)
