@@ -107,7 +107,7 @@ def test_facts_for_the_doctor(open_again: OpenAgain) -> None:
     facts = store.facts()
     assert facts.driver == driver.sqlite().__name__
     assert facts.is_safe == (driver.sqlite().sqlite_version_info >= (3, 51, 3))
-    assert facts.revision == "0001"
+    assert facts.revision == schema.REVISION
     assert facts.file_bytes > 0
     before = facts.log_bytes
     store.apply(Batch(runs=(a_run(),)))

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI
+from collections.abc import Iterable
+
+from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -26,8 +28,17 @@ async def warm_up() -> None:
     await run_in_threadpool(lambda: None)
 
 
-def build_app(host: Host, *, identify: Identify = peer_caller, desk: FrontDesk | None = None) -> ASGIApp:
-    """Return the API of a host as an ASGI application. `identify` says who sent a request, or refuses."""
+def build_app(
+    host: Host,
+    *,
+    identify: Identify = peer_caller,
+    desk: FrontDesk | None = None,
+    more: Iterable[APIRouter] = (),
+) -> ASGIApp:
+    """Return the API of a host as an ASGI application.
+
+    `identify` says who sent a request, or refuses; `more` are routes of rooms above this one (the pages).
+    """
     desk = desk or FrontDesk(host)
     app = FastAPI(
         title="pyscheduler",
@@ -48,6 +59,8 @@ def build_app(host: Host, *, identify: Identify = peer_caller, desk: FrontDesk |
     for room in (scheduler, jobs, runs, run_actions, logs, events, coming, config):
         # Not include_router: that would build every route a second time, on the loop, at the first request for it.
         app.router.routes.extend(room.router(desk).routes)
+    for routes in more:
+        app.router.routes.extend(routes.routes)
 
     @app.get("/api/openapi.json", include_in_schema=False)
     async def openapi() -> Json:

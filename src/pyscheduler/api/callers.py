@@ -10,6 +10,7 @@ import os
 import pwd
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -24,11 +25,43 @@ class Peer(NamedTuple):
     gid: int
 
 
+class Role(StrEnum):
+    """What somebody may do: look; act on runs and jobs; all of that and the scheduler itself."""
+
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+    def covers(self, needed: Role) -> bool:
+        """Whether who has this role may do what needs that one."""
+        order = list(Role)
+        return order.index(self) >= order.index(needed)
+
+
+class Via(StrEnum):
+    """How we know who somebody is."""
+
+    SOCKET = "socket"
+    """The kernel's word for the peer of the Unix socket."""
+    LOOPBACK = "loopback"
+    """The kernel's word for the owner of a connection over loopback."""
+    LINK = "link"
+    """A one-time link that `pysched open` printed."""
+    TOKEN = "token"  # noqa: S105 - a word, no token
+    SESSION = "session"
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who may act. `name` is the actor in the logbook."""
+    """Somebody who may act. `name` is the actor in the logbook; `teams` are what jobs' `allow` lists may name."""
 
     name: str
+    role: Role = Role.ADMIN
+    via: Via = Via.SOCKET
+    address: str = ""
+    teams: frozenset[str] = frozenset()
+    csrf: str = ""
+    """What a page must send back with each unsafe request of a session; empty where no session is."""
 
 
 Identify = Callable[[Mapping[str, Any]], Caller]

@@ -45,7 +45,7 @@ from pyscheduler.model.run import FINAL_STATES, Trigger
 
 APPLICATION_ID: Final = 0x50795363
 """`PySc`: what the file header carries, so that no other program's database is taken for a store."""
-REVISIONS: Final = ("0001",)
+REVISIONS: Final = ("0001", "0002")
 """Every revision in `migrations/versions`, oldest first."""
 REVISION: Final = REVISIONS[-1]
 """The revision which these tables are."""
@@ -242,3 +242,58 @@ leases: Final = Table(
     Column("fence_reason", String),
 )
 """One row a node (`kind` node, `name` its incarnation) and one named `authority`: claims.md's two tables in one."""
+
+# --------------------------------------- who may come in, who did what, what was answered (issue: the console)
+
+sessions: Final = Table(
+    "sessions",
+    metadata,
+    Column("session_hash", String(64), primary_key=True),
+    Column("user", String, nullable=False),
+    Column("csrf", String, nullable=False),
+    Column("created_at", BIG, nullable=False),
+    Column("seen_at", BIG, nullable=False),
+    Column("expires_at", BIG, nullable=False),
+    Column("address", String, nullable=False),
+    Column("agent", String, nullable=False),
+    Column("revoked_at", BIG),
+    Column("revoked_by", String),
+)
+"""Browsers that signed in. The cookie's value is nowhere: only its SHA-256 is."""
+Index("sessions_of_user", sessions.c.user)
+Index("sessions_by_end", sessions.c.expires_at)
+
+audit: Final = Table(
+    "audit",
+    metadata,
+    Column("id", BIG, primary_key=True, autoincrement=True),
+    Column("at", BIG, nullable=False),
+    Column("actor", String, nullable=False),
+    Column("role", String, nullable=False),
+    Column("via", String, nullable=False),
+    Column("address", String, nullable=False),
+    Column("action", String, nullable=False),
+    Column("subject", String, nullable=False),
+    Column("reason", String, nullable=False),
+    Column("result", String, nullable=False),
+    Column("detail", String, nullable=False),
+    Column("previous_hash", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
+    sqlite_autoincrement=True,
+)
+"""Every action somebody took or was refused; each row's hash covers the row and the hash before it."""
+Index("audit_by_time", audit.c.at)
+Index("audit_of_actor", audit.c.actor, audit.c.at)
+
+replies: Final = Table(
+    "replies",
+    metadata,
+    Column("actor", String, primary_key=True),
+    Column("key", String, primary_key=True),
+    Column("fingerprint", String(64), nullable=False),
+    Column("at", BIG, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("body", String, nullable=False),
+)
+"""What was answered to a request that brought an idempotency key: the same key gets the same answer, for a day."""
+Index("replies_by_time", replies.c.at)
