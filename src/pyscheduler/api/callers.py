@@ -15,6 +15,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from pyscheduler.errors import Forbidden
+from pyscheduler.model.person import Role
+
+__all__ = ["Caller", "Identify", "Peer", "Role", "Via", "peer_caller", "user_name"]
 
 
 class Peer(NamedTuple):
@@ -23,19 +26,6 @@ class Peer(NamedTuple):
     pid: int
     uid: int
     gid: int
-
-
-class Role(StrEnum):
-    """What somebody may do: look; act on runs and jobs; all of that and the scheduler itself."""
-
-    VIEWER = "viewer"
-    OPERATOR = "operator"
-    ADMIN = "admin"
-
-    def covers(self, needed: Role) -> bool:
-        """Whether who has this role may do what needs that one."""
-        order = list(Role)
-        return order.index(self) >= order.index(needed)
 
 
 class Via(StrEnum):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.run import Attempt, LogbookLine, Run
+from pyscheduler.model.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +30,15 @@ class Batch:
     engine: Mapping[str, str | None] = field(default_factory=dict)
     configs: tuple[ConfigRecord, ...] = ()
     deleted_runs: tuple[str, ...] = ()
+    sessions: tuple[Session, ...] = ()
+    deleted_sessions: tuple[str, ...] = ()
+    """Hashes of sessions that are over."""
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to save."""
         changes = self.runs, self.attempts, self.lines, self.engine, self.configs, self.deleted_runs
-        return not any(changes)
+        return not any((*changes, self.sessions, self.deleted_sessions))
 
     def merge(self, later: Batch) -> Batch:
         """Return one batch that leaves the store as this one and then the later one would."""
@@ -49,6 +53,8 @@ def merged(batches: Iterable[Batch]) -> Batch:
     engine: dict[str, str | None] = {}
     configs: dict[int, ConfigRecord] = {}
     deleted: dict[str, None] = {}
+    sessions: dict[str, Session] = {}
+    deleted_sessions: dict[str, None] = {}
     for batch in batches:
         if batch.deleted_runs:
             gone = frozenset(batch.deleted_runs)
@@ -61,6 +67,10 @@ def merged(batches: Iterable[Batch]) -> Batch:
         lines.extend(batch.lines)
         engine.update(batch.engine)
         configs.update((record.version, record) for record in batch.configs)
+        for session_hash in batch.deleted_sessions:
+            sessions.pop(session_hash, None)
+            deleted_sessions[session_hash] = None
+        sessions.update((session.session_hash, session) for session in batch.sessions)
     return Batch(
         runs=tuple(runs.values()),
         attempts=tuple(attempts.values()),
@@ -68,4 +78,6 @@ def merged(batches: Iterable[Batch]) -> Batch:
         engine=engine,
         configs=tuple(configs.values()),
         deleted_runs=tuple(deleted),
+        sessions=tuple(sessions.values()),
+        deleted_sessions=tuple(deleted_sessions),
     )

@@ -56,3 +56,16 @@ ATTEMPT: Final = (
 )
 LINE: Final = ("at", "actor", "action", "run_id", "job", "detail")
 CONFIG: Final = ("version", "loaded_at", "digest", "sources")
+SESSION: Final = (
+    "session_hash",
+    "user",
+    "proof",
+    "csrf",
+    "created_at",
+    "seen_at",
+    "expires_at",
+    "address",
+    "agent",
+    "revoked_at",
+    "revoked_by",
+)

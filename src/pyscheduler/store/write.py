@@ -17,8 +17,10 @@ from pyscheduler.store.statements import (
     PUT_CONFIG,
     PUT_ENGINE,
     PUT_RUN,
+    PUT_SESSION,
     REMOVE_ENGINE,
     REMOVE_RUN,
+    REMOVE_SESSION,
 )
 
 Step = tuple[str, Sequence[Row]]
@@ -37,6 +39,8 @@ def steps_of(batch: Batch) -> list[Step]:
         (PUT_ENGINE.sql, kept),
         (REMOVE_ENGINE.sql, dropped),
         (PUT_CONFIG.sql, [rows.config_row(record) for record in batch.configs]),
+        (REMOVE_SESSION.sql, [(session_hash,) for session_hash in batch.deleted_sessions]),
+        (PUT_SESSION.sql, [rows.session_row(session) for session in batch.sessions]),
     ]
     return [step for step in steps if step[1]]
 
