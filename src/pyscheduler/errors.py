@@ -6,6 +6,7 @@ PyschedError                    where · what · how to mend
 ├── NaiveTime (ValueError)      the caller's code: an instant without a zone is never guessed at
 ├── ActionError                 the caller of an action; `.status` is the HTTP status it becomes
 │   ├── BadRequest     400
+│   ├── Unauthorised   401
 │   ├── Forbidden      403
 │   ├── NotFound       404
 │   ├── Conflict       409
@@ -13,6 +14,7 @@ PyschedError                    where · what · how to mend
 │   ├── TooSlow        408
 │   ├── TooLarge       413
 │   ├── WrongType      415
+│   ├── Throttled      429
 │   ├── HeadTooLarge   431
 │   └── Unavailable    503      stopping, starting, or failed
 ├── StoreError                  the operator: the disk, the file, the server
@@ -87,6 +89,13 @@ class BadRequest(ActionError):
     status = 400
 
 
+class Unauthorised(ActionError):
+    """Nobody can tell who the caller is, or what was shown as proof is none."""
+
+    code = "unauthorised"
+    status = 401
+
+
 class Forbidden(ActionError):
     """The caller may not do this."""
 
@@ -127,6 +136,17 @@ class WrongType(ActionError):
 
     code = "wrong-type"
     status = 415
+
+
+class Throttled(ActionError):
+    """Too many sign-ins have failed: none is looked at for `wait_s` seconds."""
+
+    code = "throttled"
+    status = 429
+
+    def __init__(self, what: str, *, wait_s: float, where: str = "", mend: str = "") -> None:
+        self.wait_s = wait_s
+        super().__init__(what, where=where, mend=mend)
 
 
 class HeadTooLarge(ActionError):

@@ -38,7 +38,9 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.post("/rerun", response_model=shapes.Runs)
     async def rerun(request: Request, run_id: str, act: RerunAct | None = None) -> Response:
         """Open an ended run again; with `downstream` the ended runs that depend on it too."""
-        act, actor = act or RerunAct(), caller_of(request.scope).name
+        act, caller = act or RerunAct(), caller_of(request.scope)
+        desk.may_run(caller, run_id, downstream=act.downstream)
+        actor = caller.name
         runs = await desk.engine.rerun(run_id, downstream=act.downstream, actor=actor, reason=act.reason)
         return listing("runs", (run_view(*pair) for pair in await desk.with_latest(runs)), ())
 
@@ -51,7 +53,9 @@ def router(desk: FrontDesk) -> APIRouter:
 
 def _handler(desk: FrontDesk, deed: Callable[[Engine], Deed]) -> Callable[..., Awaitable[Json]]:
     async def handler(request: Request, run_id: str, act: Act | None = None) -> Json:
-        actor, reason = caller_of(request.scope).name, act.reason if act else ""
+        caller, reason = caller_of(request.scope), act.reason if act else ""
+        desk.may_run(caller, run_id)
+        actor = caller.name
         run = await deed(desk.engine)(run_id, actor=actor, reason=reason)
         (pair,) = await desk.with_latest([run])
         return Json({"run": run_view(*pair)})

@@ -16,10 +16,6 @@ from pyscheduler.model.job import JobKind
 _ALLOW: Final = "--allow-inactive loads it all the same and blocks what needs it"
 
 _OF_SETTINGS: Final[Mapping[str, str]] = {
-    "listen": "the TCP listener",
-    "api_tokens_file": "API tokens",
-    "users_file": "web users",
-    "secure_cookies": "the web pages",
     "heartbeat_url": "the heartbeat",
 }
 _OF_SECTIONS: Final[Mapping[str, str]] = {"notifiers": "notifiers", "routes": "routes", "agents": "agents"}

@@ -42,6 +42,7 @@ from pyscheduler.api.shapes.scheduler import (
     Slots,
     Validation,
 )
+from pyscheduler.api.shapes.signin import Link, Session, Sessions
 
 __all__ = [
     "REFUSALS",
@@ -69,6 +70,7 @@ __all__ = [
     "JobDetail",
     "Jobs",
     "LateFiring",
+    "Link",
     "Listed",
     "LogPiece",
     "LogTail",
@@ -85,6 +87,8 @@ __all__ = [
     "RunDetail",
     "Runs",
     "Scheduler",
+    "Session",
+    "Sessions",
     "Shape",
     "Slots",
     "Triggered",
