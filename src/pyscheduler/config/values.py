@@ -237,7 +237,7 @@ def parse_listen(text: str) -> tuple[str, int] | None:
     try:
         host, port = parse_host_port(text)
     except BadValue as error:
-        raise BadValue("is neither host and port nor off", error.mend) from None
+        raise BadValue(error.what, f"{error.mend}; or write off") from None
     if ":" in host and not (host.startswith("[") and host.endswith("]")):
         raise BadValue("is no host and port", f"write an IPv6 address in brackets, as in [::1]:{port}")
     return host, port

@@ -18,7 +18,9 @@ if sys.byteorder == "big":
 
 def line(uid: int = 1000, *, state: str = "01", inode: int = 4711, local: str = "", remote: str = "") -> str:
     local, remote = local or f"{ONE}:9C40", remote or f"{ONE}:2116"
-    return f"   7: {local} {remote} {state} 00000000:00000000 00:00000000 00000000  {uid}        0 {inode} 1 0 20 4 30\n"
+    return (
+        f"   7: {local} {remote} {state} 00000000:00000000 00:00000000 00000000  {uid}        0 {inode} 1 0 20 4 30\n"
+    )
 
 
 def test_the_line_of_the_other_end_names_its_owner() -> None:

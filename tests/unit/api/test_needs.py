@@ -41,7 +41,9 @@ def test_the_table(method: str, path: str, role: Role | None) -> None:
     assert role_for(method, path) is role
 
 
-@pytest.mark.parametrize("path", ["/api/healthy", "/api/health/", "/static", "/loginx", "/login/", "/enter", "/healthz/x"])
+@pytest.mark.parametrize(
+    "path", ["/api/healthy", "/api/health/", "/static", "/loginx", "/login/", "/enter", "/healthz/x"]
+)
 def test_what_only_looks_public_is_not(path: str) -> None:
     """A path is public as it stands, not by its beginning."""
     assert not is_public({"method": "GET", "path": path})
