@@ -35,7 +35,7 @@ def router(door: Door) -> APIRouter:
     async def enter(request: Request, code: str) -> Response:
         if not door.links.use(code, door.monotonic()):
             text, mend = "this link was used already, or it is older than a minute", "run `pysched open` again"
-            return page(door.pages.refusal(title="You may not come in", text=text, mend=mend), 403)
+            return page(door.pages.refusal(title="You may not come in", text=text, mend=mend), 410)
         name, address = user_name(os.geteuid()), address_of(request)
         agent = request.headers.get("user-agent", "")
         cookie, _ = await door.sign_in(name, LINK_PROOF, address=address, agent=agent)
