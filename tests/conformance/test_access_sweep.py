@@ -47,7 +47,7 @@ def every_route() -> list[Route]:
     app = build_app(host, desk=FrontDesk(host), door=door)
     door.close()
     assert isinstance(app, Gates)
-    found = {}
+    found: dict[Route, None] = {}
     for route in app._app.router.routes:  # type: ignore[attr-defined]
         path = "/".join("x" if part.startswith("{") else part for part in route.path.split("/"))
         for method in (*route.methods, "DELETE"):

@@ -129,7 +129,7 @@ def test_an_admin_sees_the_sessions_and_ends_one(service: Served) -> None:
     assert ended.status == 200
     assert ended.body["sessions"][0]["revoked_at"] is not None
     assert looks(viewer) == 401
-    assert admin.ask("DELETE", f"/api/sessions/{theirs}").status == 404
+    assert admin.ask("POST", f"/api/sessions/{theirs}/revoke").status == 404
 
 
 def test_an_operator_acts_on_what_allows_one_of_their_teams(service: Served) -> None:

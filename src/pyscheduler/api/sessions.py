@@ -25,14 +25,13 @@ def router(door: Door) -> APIRouter:
         own = caller_of(request.scope).proof
         return Json({"sessions": [_view(each, own) for each in door.sessions.live()]})
 
+    @routes.post("/{session_id}/revoke", response_model=shapes.Sessions)
     async def revoke(request: Request, session_id: str) -> Json:
         """End one session at once; the browser has to sign in again."""
         session, caller = door.sessions.named(session_id), caller_of(request.scope)
         ended = await door.end_sessions(lambda each: each.session_hash == session.session_hash, caller.name)
         return Json({"sessions": [_view(each, caller.proof) for each in ended]})
 
-    routes.post("/{session_id}/revoke", response_model=shapes.Sessions, name="revoke_session")(revoke)
-    routes.delete("/{session_id}", response_model=shapes.Sessions, name="delete_session")(revoke)
     return routes
 
 
