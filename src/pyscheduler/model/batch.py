@@ -1,15 +1,18 @@
 """What is saved together: one decision, or many of them merged into one trip to the disk.
 
 A batch is all or nothing. Inside it deletions come first, then runs, attempts and engine values (a later one of the
-same key wins), then the logbook's lines in the order given. Merging keeps that meaning: applying `a.merge(b)` leaves
-the same store as applying `a` and then `b`. Spec: jobs.md 8.2.
+same key wins), then the logbook's lines in the order given, then alerts (the first of an id wins, and the store's own
+before any) and what became of deliveries. Merging keeps that meaning: applying `a.merge(b)` leaves the same store as
+applying `a` and then `b`. Spec: jobs.md 8.2, 15.1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from pyscheduler.model.alert import Delivery, Raised
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.run import Attempt, LogbookLine, Run
 
@@ -20,7 +23,8 @@ class Batch:
 
     A run's `job`, `run_date`, `seq`, `scheduled_at`, `trigger` and `created_at` are fixed with its first batch; later
     batches change the rest. In `engine` None removes the key. `deleted_runs` go with their attempts, lines, alerts
-    and files.
+    and files. An alert brings a pending delivery for each of its notifiers, unless one of its id was raised before;
+    `deliveries` change rows that are there. `alerts_before` removes alerts of no run that were raised before it.
     """
 
     runs: tuple[Run, ...] = ()
@@ -29,12 +33,15 @@ class Batch:
     engine: Mapping[str, str | None] = field(default_factory=dict)
     configs: tuple[ConfigRecord, ...] = ()
     deleted_runs: tuple[str, ...] = ()
+    alerts: tuple[Raised, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
+    alerts_before: datetime | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to save."""
         changes = self.runs, self.attempts, self.lines, self.engine, self.configs, self.deleted_runs
-        return not any(changes)
+        return not (any(changes) or self.alerts or self.deliveries or self.alerts_before)
 
     def merge(self, later: Batch) -> Batch:
         """Return one batch that leaves the store as this one and then the later one would."""
@@ -49,18 +56,27 @@ def merged(batches: Iterable[Batch]) -> Batch:
     engine: dict[str, str | None] = {}
     configs: dict[int, ConfigRecord] = {}
     deleted: dict[str, None] = {}
+    alerts: dict[str, Raised] = {}
+    deliveries: dict[str, Delivery] = {}
+    horizons: list[datetime] = []
     for batch in batches:
         if batch.deleted_runs:
             gone = frozenset(batch.deleted_runs)
             runs = {run_id: run for run_id, run in runs.items() if run_id not in gone}
             attempts = {key: attempt for key, attempt in attempts.items() if key[0] not in gone}
             lines = [line for line in lines if line.run_id not in gone]
+            alerts = {key: raised for key, raised in alerts.items() if raised.alert.run_id not in gone}
             deleted.update(dict.fromkeys(batch.deleted_runs))
         runs.update((run.run_id, run) for run in batch.runs)
         attempts.update(((attempt.run_id, attempt.attempt), attempt) for attempt in batch.attempts)
         lines.extend(batch.lines)
         engine.update(batch.engine)
         configs.update((record.version, record) for record in batch.configs)
+        for raised in batch.alerts:
+            alerts.setdefault(raised.alert.alert_id, raised)
+        deliveries.update((delivery.delivery_id, delivery) for delivery in batch.deliveries)
+        if batch.alerts_before is not None:
+            horizons.append(batch.alerts_before)
     return Batch(
         runs=tuple(runs.values()),
         attempts=tuple(attempts.values()),
@@ -68,4 +84,7 @@ def merged(batches: Iterable[Batch]) -> Batch:
         engine=engine,
         configs=tuple(configs.values()),
         deleted_runs=tuple(deleted),
+        alerts=tuple(alerts.values()),
+        deliveries=tuple(deliveries.values()),
+        alerts_before=max(horizons, default=None),
     )

@@ -32,7 +32,6 @@ AT_START_ONLY: Final = (
     "api_tokens_file",
     "users_file",
     "secure_cookies",
-    "heartbeat_url",
 )
 """Settings that a running service does not take over."""
 
