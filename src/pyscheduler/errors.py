@@ -22,6 +22,7 @@ PyschedError                    where · what · how to mend
 │   └── StoreUnavailable        out of reach or out of room: may pass by itself
 ├── AlreadyServed               the operator: another scheduler is at home in this folder
 ├── LaunchError                 the operator: nothing could be started on this machine
+├── NotifyError                 the operator: a notifier did not take a message
 └── EngineFailedError           the operator: the engine has failed stop; `__cause__` says why
 ```
 
@@ -195,6 +196,12 @@ class LaunchError(PyschedError):
     """No attempt can be started on this machine."""
 
     code = "launch"
+
+
+class NotifyError(PyschedError):
+    """A notifier did not take a message; it is tried again as its `retries` say."""
+
+    code = "notify"
 
 
 class EngineFailedError(PyschedError):

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from pyscheduler import collector
 from pyscheduler.__about__ import __version__
+from pyscheduler.alerts import AlertRoom, Heartbeat
 from pyscheduler.api import build_app, warm_up
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing
@@ -64,6 +65,8 @@ class House:
             on_open=self._opened,
             on_change=self._changed,
         )
+        self.alerts = AlertRoom(config, self._clock)
+        self._heartbeat = Heartbeat(self.engine)
         self._reloader = Reloader(reading, config.settings, self.engine, self._notifier)
         self._desk = FrontDesk(self)
         self._small: set[asyncio.Task[None]] = set()
@@ -128,6 +131,7 @@ class House:
             supervising.cancel()
             for task in self._small:
                 task.cancel()
+            await self.alerts.close()
             await self._launcher.close()
             self._desk.threads.close()
             self._notifier.close()
@@ -171,12 +175,16 @@ class House:
         """Welcome an engine that has started."""
         collector.set_apart()
         engine.subscribe(_log_run)
+        self.alerts.attach(engine)
 
     def _changed(self, standing: Standing) -> None:
         if standing.phase is not Phase.RUNNING:
+            if standing.phase is not Phase.STOPPING and standing.trouble:
+                self.alerts.scheduler_failed(standing.trouble)
             self._notifier.status(f"{standing.phase}: {standing.trouble}" if standing.trouble else standing.phase)
             return
         engine = self.engine()
+        self.alerts.scheduler_works()
         jobs, open_runs = _counted(len(engine.config.jobs), "job"), _counted(len(engine.book.open_runs()), "open run")
         self._notifier.ready(f"{jobs}, configuration {engine.config_version}")
         log.info("ready: %s, configuration %d", open_runs, engine.config_version)
@@ -193,6 +201,7 @@ class House:
         if machine.am_i_pid1():
             self._start_small(self._bury())
         self._start_small(self._say_starting())
+        self._start_small(self._heartbeat.run())
 
     def _start_small(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

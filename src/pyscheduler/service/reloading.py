@@ -18,6 +18,7 @@ from pyscheduler import collector
 from pyscheduler.api.host import Reloaded, ReloadFailure
 from pyscheduler.config import Config, ConfigError, load_in_process
 from pyscheduler.engine.core import Engine
+from pyscheduler.errors import PyschedError
 from pyscheduler.model.job import Settings
 from pyscheduler.model.problem import Problem, Severity
 from pyscheduler.service.notify import Notifier
@@ -94,6 +95,7 @@ class Reloader:
                 return await self._put_in_force(actor, reason)
             except ConfigError as error:
                 self._keep_failure(error, actor)
+                await self._alert(engine, error, actor)
                 raise
             finally:
                 self._notifier.ready(f"{len(engine.config.jobs)} jobs, configuration {engine.config_version}")
@@ -109,6 +111,14 @@ class Reloader:
         for problem in warnings if changed else ():
             log.warning("%s", problem)
         return Reloaded(changed, engine.config_version, warnings, engine.called_off if changed else ())
+
+    async def _alert(self, engine: Engine, error: ConfigError, actor: str) -> None:
+        """Tell people; that the store cannot take it down is the engine's trouble, and no news about the text."""
+        errors = [str(problem) for problem in error.problems if problem.severity is Severity.ERROR]
+        try:
+            await engine.reload_failed(errors, actor=actor)
+        except PyschedError as trouble:
+            log.warning("no alert about the refused reload: %s", trouble)
 
     def _keep_failure(self, error: ConfigError, actor: str) -> None:
         self.failure = ReloadFailure(self._engine().clock.now(), actor, error.problems)

@@ -6,6 +6,7 @@ shape here, which knows no field more and none less. Spec: jobs.md 13.5.
 
 from __future__ import annotations
 
+from pyscheduler.api.shapes.alerts import Alert, Alerts, DeadDeliveries, DeadDelivery, Delivery, Replayed, Tested
 from pyscheduler.api.shapes.base import REFUSALS, BadRequestRefusal, ConfigProblem, Listed, Refusal, Shape
 from pyscheduler.api.shapes.coming import Answer, Firing, Firings, Forecast, ForecastEntry, Why
 from pyscheduler.api.shapes.jobs import Job, JobDetail, Jobs, OneJob, Pause
@@ -45,6 +46,8 @@ from pyscheduler.api.shapes.scheduler import (
 
 __all__ = [
     "REFUSALS",
+    "Alert",
+    "Alerts",
     "Answer",
     "Attempt",
     "Attempts",
@@ -54,6 +57,9 @@ __all__ = [
     "CaughtUp",
     "ConfigProblem",
     "ConfigState",
+    "DeadDeliveries",
+    "DeadDelivery",
+    "Delivery",
     "Diff",
     "EngineState",
     "Event",
@@ -81,12 +87,14 @@ __all__ = [
     "Refusal",
     "Reload",
     "ReloadFailure",
+    "Replayed",
     "Run",
     "RunDetail",
     "Runs",
     "Scheduler",
     "Shape",
     "Slots",
+    "Tested",
     "Triggered",
     "Validation",
     "Why",
