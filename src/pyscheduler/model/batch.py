@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.run import Attempt, LogbookLine, Run
 
@@ -20,7 +21,8 @@ class Batch:
 
     A run's `job`, `run_date`, `seq`, `scheduled_at`, `trigger` and `created_at` are fixed with its first batch; later
     batches change the rest. In `engine` None removes the key. `deleted_runs` go with their attempts, lines, alerts
-    and files.
+    and files. `audit` is put at the end of the audit log, after its rows up to the number `audit_gone_until` are thrown
+    away: that number was read from the store, so no row of this batch is among them.
     """
 
     runs: tuple[Run, ...] = ()
@@ -29,12 +31,14 @@ class Batch:
     engine: Mapping[str, str | None] = field(default_factory=dict)
     configs: tuple[ConfigRecord, ...] = ()
     deleted_runs: tuple[str, ...] = ()
+    audit: tuple[AuditEntry, ...] = ()
+    audit_gone_until: int | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to save."""
-        changes = self.runs, self.attempts, self.lines, self.engine, self.configs, self.deleted_runs
-        return not any(changes)
+        changes = self.runs, self.attempts, self.lines, self.engine, self.configs, self.deleted_runs, self.audit
+        return not any(changes) and self.audit_gone_until is None
 
     def merge(self, later: Batch) -> Batch:
         """Return one batch that leaves the store as this one and then the later one would."""
@@ -49,6 +53,8 @@ def merged(batches: Iterable[Batch]) -> Batch:
     engine: dict[str, str | None] = {}
     configs: dict[int, ConfigRecord] = {}
     deleted: dict[str, None] = {}
+    audit: list[AuditEntry] = []
+    audit_gone: list[int] = []
     for batch in batches:
         if batch.deleted_runs:
             gone = frozenset(batch.deleted_runs)
@@ -61,6 +67,8 @@ def merged(batches: Iterable[Batch]) -> Batch:
         lines.extend(batch.lines)
         engine.update(batch.engine)
         configs.update((record.version, record) for record in batch.configs)
+        audit.extend(batch.audit)
+        audit_gone += [] if batch.audit_gone_until is None else [batch.audit_gone_until]
     return Batch(
         runs=tuple(runs.values()),
         attempts=tuple(attempts.values()),
@@ -68,4 +76,6 @@ def merged(batches: Iterable[Batch]) -> Batch:
         engine=engine,
         configs=tuple(configs.values()),
         deleted_runs=tuple(deleted),
+        audit=tuple(audit),
+        audit_gone_until=max(audit_gone, default=None),
     )

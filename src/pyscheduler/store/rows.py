@@ -16,6 +16,7 @@ from operator import call
 from typing import Any, Final
 
 from pyscheduler.errors import NaiveTime
+from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.job import ConfigSource
 from pyscheduler.model.run import Attempt, Cause, LogbookLine, Outcome, Run, RunState, Trigger
@@ -212,6 +213,47 @@ def config_version_of(row: Row) -> ConfigVersion:
     """Return the configuration without its text, of a row of CONFIG's columns but the last."""
     version, loaded_at, digest = row
     return ConfigVersion(version=version, loaded_at=instant(loaded_at), digest=digest)
+
+
+def audit_values(entry: AuditEntry) -> Row:
+    """Return what a row of the audit log says, but for its number and hashes. All of it is UTF-8."""
+    (values,) = cleaned(
+        [
+            (
+                micros(entry.at),
+                entry.actor,
+                entry.role,
+                entry.via,
+                entry.address,
+                entry.action,
+                entry.subject,
+                entry.reason,
+                entry.result,
+                _json(entry.detail),
+            )
+        ]
+    )
+    return values
+
+
+def audit_of(row: Row) -> AuditEntry:
+    """Return the entry of a whole row of the audit log."""
+    number, at, actor, role, via, address, action, subject, reason, result, detail, previous, digest = row
+    return AuditEntry(
+        id=number,
+        at=instant(at),
+        actor=actor,
+        role=role,
+        via=via,
+        address=address,
+        action=action,
+        subject=subject,
+        reason=reason,
+        result=result,
+        detail=json.loads(detail),
+        previous_hash=previous,
+        hash=digest,
+    )
 
 
 def _json(detail: Mapping[str, object]) -> str:

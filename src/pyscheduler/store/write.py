@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyscheduler.model.batch import Batch
-from pyscheduler.store import rows
+from pyscheduler.store import audit, rows
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.rows import Row
 from pyscheduler.store.statements import (
@@ -41,13 +41,14 @@ def steps_of(batch: Batch) -> list[Step]:
     return [step for step in steps if step[1]]
 
 
-def perform(connection: Connection, steps: Sequence[Step]) -> None:
-    """Run the statements inside the transaction that the caller has begun."""
+def perform(connection: Connection, steps: Sequence[Step], batch: Batch) -> None:
+    """Run the batch's statements, then its share in the audit log, inside the transaction that the caller has begun."""
     for sql, table in steps:
         if len(table) == 1:
             connection.execute(sql, table[0])
         else:
             connection.executemany(sql, table)
+    audit.perform(connection, batch)
 
 
 def cleaned(steps: Sequence[Step]) -> list[Step]:
