@@ -151,6 +151,23 @@ class DeadAsked(Asked):
     limit: Annotated[int, Field(ge=1, le=1000)] = 100
 
 
+class AuditAsked(PageAsked):
+    """Which rows of the audit log; `since` is included, `until` is not."""
+
+    actor: Annotated[str | None, Field(max_length=200)] = None
+    action: Annotated[str | None, Field(max_length=200)] = None
+    subject: Annotated[str | None, Field(max_length=200, description="A run's id, a job's or a user's name")] = None
+    since: Instant | None = None
+    until: Instant | None = None
+    q: Annotated[str, Field(max_length=100, description="In everything that people read of a row")] = ""
+
+
+class VerifyAsked(Asked):
+    """A row that is known from elsewhere, as `ID:HASH`: the chain must have it."""
+
+    head: Annotated[str | None, Field(pattern=r"^\d{1,18}:[0-9a-f]{64}$")] = None
+
+
 class JobsAsked(Asked):
     """Which jobs, by name. Without `limit` all of them."""
 

@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import ParamSpec, TypeVar
 
 from pyscheduler.api.host import Host
+from pyscheduler.api.ledger import Ledger
 from pyscheduler.api.threads import Threads
 from pyscheduler.api.views import View, pause_view
 from pyscheduler.engine.absent import no_such_job
@@ -30,6 +31,10 @@ class FrontDesk:
 
     host: Host
     threads: Threads = field(default_factory=Threads)
+    ledger: Ledger = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ledger", Ledger(self.host))
 
     @property
     def engine(self) -> Engine:

@@ -7,7 +7,8 @@
    for one that was cut off;
 4. the caller is identified (`callers.py`) before anything is told, the phase included;
 5. while the service starts every path answers 503;
-6. what is posted to `/api/` is `application/json`, even without a body: no form of a web page can send that unasked.
+6. what an unsafe request came to is in the audit log before it is answered (`recording.py`);
+7. what is posted to `/api/` is `application/json`, even without a body: no form of a web page can send that unasked.
 
 Plain ASGI, because a response may be a stream. Spec: jobs.md 13.1, 13.3, 13.7.
 """
@@ -26,7 +27,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pyscheduler.api.answers import Json
 from pyscheduler.api.callers import Caller, Identify
 from pyscheduler.api.host import Host, Phase
+from pyscheduler.api.ledger import Ledger
 from pyscheduler.api.problems import answer_to
+from pyscheduler.api.recording import OWN, Recorder
 from pyscheduler.errors import CutShort, HeadTooLarge, PyschedError, TooLarge, TooSlow, WrongType
 
 log = logging.getLogger("pyscheduler.api.access")
@@ -54,8 +57,11 @@ class ClientTooSlow(OSError):
 class Gates:
     """The gates in front of an application."""
 
-    def __init__(self, app: ASGIApp, host: Host, identify: Identify, limits: Limits = Limits()) -> None:
+    def __init__(
+        self, app: ASGIApp, host: Host, identify: Identify, limits: Limits = Limits(), ledger: Ledger | None = None
+    ) -> None:
         self._app, self._host, self._identify, self._limits = app, host, identify, limits
+        self._ledger = ledger
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it."""
@@ -79,16 +85,39 @@ class Gates:
     async def _pass(self, scope: Scope, receive: Receive, send: Send, line: _Line) -> None:
         try:
             caller = self._identify(scope)
-            scope.setdefault("state", {})["caller"] = caller
-            line.actor = caller.name
+        except PyschedError as error:
+            await answer_to(error)(scope, receive, send)
+            return
+        scope.setdefault("state", {})["caller"] = caller
+        line.actor = caller.name
+        recorder = self._recorder(scope, caller)
+        if recorder is None:
+            await self._hand_on(scope, receive, send, None)
+            return
+        try:
+            await self._hand_on(scope, receive, recorder.watching(send), recorder)
+        finally:
+            await recorder.close()
+
+    async def _hand_on(self, scope: Scope, receive: Receive, send: Send, recorder: Recorder | None) -> None:
+        try:
             self._check_head(scope)
             refusal = self._refusal()
             if scope["method"] not in BODILESS:
-                receive = await self._whole_body(receive)
+                body = await self._whole_body(receive)
+                receive = _handed_on(body, receive)
+                if recorder is not None:
+                    recorder.begin(body)
         except PyschedError as error:
             await answer_to(error)(scope, receive, send)
             return
         await (self._app if refusal is None else refusal)(scope, receive, send)
+
+    def _recorder(self, scope: Scope, caller: Caller) -> Recorder | None:
+        """Return what watches a request that may change something."""
+        if self._ledger is None or scope["method"] in BODILESS or scope["path"] in OWN:
+            return None
+        return Recorder(self._ledger, scope, caller)
 
     def _refusal(self) -> Json | None:
         standing = self._host.standing
@@ -110,8 +139,8 @@ class Gates:
                 mend = "send `Content-Type: application/json`"
                 raise WrongType("what is posted must be application/json", mend=mend)
 
-    async def _whole_body(self, receive: Receive) -> Receive:
-        """Read a body to its end within its limits; returns what hands it on in one piece."""
+    async def _whole_body(self, receive: Receive) -> bytes:
+        """Read a body to its end within its limits."""
         body, limits = bytearray(), self._limits
         try:
             async with asyncio.timeout(limits.body_s):
@@ -126,12 +155,7 @@ class Gates:
                         break
         except TimeoutError:
             raise TooSlow(f"the body did not come within {limits.body_s:g} s") from None
-        whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
-
-        async def handed_on() -> Message:
-            return whole.pop() if whole else await receive()
-
-        return handed_on
+        return bytes(body)
 
     def _watched(self, scope: Scope, send: Send, line: _Line) -> Send:
         """Return a send that notes the status and gives no client longer than it may take."""
@@ -149,6 +173,16 @@ class Gates:
                 raise ClientTooSlow(f"cut off: nothing was read for {write_s:g} s") from None
 
         return watched
+
+
+def _handed_on(body: bytes, receive: Receive) -> Receive:
+    """Return a receive that hands a body on in one piece."""
+    whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def handed_on() -> Message:
+        return whole.pop() if whole else await receive()
+
+    return handed_on
 
 
 class _Line:

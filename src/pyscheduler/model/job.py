@@ -322,6 +322,7 @@ class Settings:
     kill_grace_s: float = 10.0
     retention_s: float = 90 * 86400.0
     log_retention_s: float | None = None
+    audit_retention_s: float = 365 * 86400.0
     memory_days: int = 7
     memory_runs: int = 100_000
     watch_limit: int = 8

@@ -18,6 +18,7 @@ from pyscheduler import collector
 from pyscheduler.__about__ import __version__
 from pyscheduler.alerts import AlertRoom, Heartbeat
 from pyscheduler.api import build_app, warm_up
+from pyscheduler.api.callers import Caller, Role, Via
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing
 from pyscheduler.config import Config, deferred_checks
@@ -40,6 +41,8 @@ STOP_S: Final = 45.0
 """How long the end may take, hurried or not: 5 s for requests, 5 s for launches, the rest for the disk."""
 HURRIED_STOP_S: Final = 10.0
 BURY_S: Final = 1.0
+SIGNAL: Final = Caller("signal", Role.ADMIN, Via.SIGNAL)
+"""Who asks for a reload with SIGHUP: root or our own user, the kernel lets nobody else."""
 STARTING_S: Final = 10.0
 """How often the service manager hears that the start still goes on."""
 
@@ -92,6 +95,10 @@ class House:
         """Put what stands on disk in force. Raises ConfigError, Unavailable."""
         return await self._reloader.reload(actor, reason)
 
+    async def _reload_by_signal(self) -> Reloaded:
+        async with self._desk.ledger.deed(SIGNAL, "reload"):
+            return await self._reloader.reload(SIGNAL.name)
+
     async def load(self) -> Config:
         """Return what stands on disk, checked. Raises ConfigError."""
         return await self._reloader.load()
@@ -99,7 +106,7 @@ class House:
     def on_hangup(self) -> None:
         """Reload because of SIGHUP, unless there is nothing to reload yet."""
         if self.standing.phase is Phase.RUNNING:
-            self._reloader.on_signal()
+            self._reloader.on_signal(self._reload_by_signal)
         else:
             log.warning("SIGHUP is ignored while the scheduler is %s", self.standing.phase)
 
@@ -176,6 +183,7 @@ class House:
         collector.set_apart()
         engine.subscribe(_log_run)
         self.alerts.attach(engine)
+        self._start_small(self._desk.ledger.opened(engine))
 
     def _changed(self, standing: Standing) -> None:
         if standing.phase is not Phase.RUNNING:

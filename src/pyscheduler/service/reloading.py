@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pyscheduler import collector
 from pyscheduler.api.host import Reloaded, ReloadFailure
@@ -75,9 +75,9 @@ class Reloader:
             self._next = asyncio.create_task(self._run(actor, reason), name="reload")
         return await asyncio.shield(self._next)
 
-    def on_signal(self) -> None:
-        """Reload because of SIGHUP; what goes wrong is in the log."""
-        task = asyncio.create_task(self.reload("signal"), name="reload by signal")
+    def on_signal(self, reload: Callable[[], Coroutine[Any, Any, Reloaded]]) -> None:
+        """Reload because of SIGHUP, in the background; what goes wrong is in the log."""
+        task = asyncio.create_task(reload(), name="reload by signal")
         self._background.add(task)
         task.add_done_callback(self._forget)
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from pyscheduler.errors import NaiveTime
 from pyscheduler.model.alert import Alert, AlertKind, Delivery, DeliveryStatus, Raised
+from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.job import ConfigSource
 from pyscheduler.model.run import Attempt, Cause, LogbookLine, Outcome, Run, RunState, Trigger
@@ -289,6 +290,47 @@ def delivery_of(row: Row) -> Delivery:
         updated_at=instant(updated_at),
         attempts=attempts,
         last_error=last_error,
+    )
+
+
+def audit_values(entry: AuditEntry) -> Row:
+    """Return what a row of the audit log says, but for its number and hashes. All of it is UTF-8."""
+    (values,) = cleaned(
+        [
+            (
+                micros(entry.at),
+                entry.actor,
+                entry.role,
+                entry.via,
+                entry.address,
+                entry.action,
+                entry.subject,
+                entry.reason,
+                entry.result,
+                _json(entry.detail),
+            )
+        ]
+    )
+    return values
+
+
+def audit_of(row: Row) -> AuditEntry:
+    """Return the entry of a whole row of the audit log."""
+    number, at, actor, role, via, address, action, subject, reason, result, detail, previous, digest = row
+    return AuditEntry(
+        id=number,
+        at=instant(at),
+        actor=actor,
+        role=role,
+        via=via,
+        address=address,
+        action=action,
+        subject=subject,
+        reason=reason,
+        result=result,
+        detail=json.loads(detail),
+        previous_hash=previous,
+        hash=digest,
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pyscheduler.model.alert import Delivery
 from pyscheduler.model.batch import Batch
-from pyscheduler.store import rows
+from pyscheduler.store import audit, rows
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.rows import Row
 from pyscheduler.store.statements import (
@@ -70,13 +70,14 @@ def _changes(delivery: Delivery) -> dict[str, object]:
     }
 
 
-def perform(connection: Connection, steps: Sequence[Step]) -> None:
-    """Run the statements inside the transaction that the caller has begun."""
+def perform(connection: Connection, steps: Sequence[Step], batch: Batch) -> None:
+    """Run the batch's statements, then its share in the audit log, inside the transaction that the caller has begun."""
     for sql, table in steps:
         if len(table) == 1:
             connection.execute(sql, table[0])
         else:
             connection.executemany(sql, table)
+    audit.perform(connection, batch)
 
 
 def cleaned(steps: Sequence[Step]) -> list[Step]:

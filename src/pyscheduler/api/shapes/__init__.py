@@ -7,6 +7,7 @@ shape here, which knows no field more and none less. Spec: jobs.md 13.5.
 from __future__ import annotations
 
 from pyscheduler.api.shapes.alerts import Alert, Alerts, DeadDeliveries, DeadDelivery, Delivery, Replayed, Tested
+from pyscheduler.api.shapes.audit import AuditLog, AuditRow, ChainBreak, ChainLink, Verification
 from pyscheduler.api.shapes.base import REFUSALS, BadRequestRefusal, ConfigProblem, Listed, Refusal, Shape
 from pyscheduler.api.shapes.coming import Answer, Firing, Firings, Forecast, ForecastEntry, Why
 from pyscheduler.api.shapes.jobs import Job, JobDetail, Jobs, OneJob, Pause
@@ -51,10 +52,14 @@ __all__ = [
     "Answer",
     "Attempt",
     "Attempts",
+    "AuditLog",
+    "AuditRow",
     "BadRequestRefusal",
     "Between",
     "CatchUp",
     "CaughtUp",
+    "ChainBreak",
+    "ChainLink",
     "ConfigProblem",
     "ConfigState",
     "DeadDeliveries",
@@ -97,5 +102,6 @@ __all__ = [
     "Tested",
     "Triggered",
     "Validation",
+    "Verification",
     "Why",
 ]
