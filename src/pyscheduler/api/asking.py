@@ -150,6 +150,23 @@ class LogAsked(Asked):
     raw: Literal["0", "1"] = "0"
 
 
+class EventStreamAsked(Asked):
+    """What to hear of, after which event (`Last-Event-ID` wins); `ping` seconds without news bring a `ping` event."""
+
+    after: Annotated[str | None, Field(max_length=100)] = None
+    run_date: Day | None = None
+    job: Name | None = None
+    run: Annotated[str | None, Field(max_length=100)] = None
+    ping: Annotated[int | None, Field(ge=1, le=60)] = None
+
+
+class LogStreamAsked(Asked):
+    """Which log: of the latest attempt unless named."""
+
+    stream: Literal["stdout", "stderr"] = "stdout"
+    attempt: Annotated[int | None, Field(ge=1)] = None
+
+
 class WhyAsked(Asked):
     """About a job's run date, or about one run."""
 

@@ -8,6 +8,8 @@ from datetime import date, datetime
 from typing import ParamSpec, TypeVar
 
 from pyscheduler.api.host import Host
+from pyscheduler.api.hub import Hub
+from pyscheduler.api.streams import Streams
 from pyscheduler.api.threads import Threads
 from pyscheduler.api.views import View, pause_view
 from pyscheduler.engine.absent import no_such_job
@@ -30,6 +32,19 @@ class FrontDesk:
 
     host: Host
     threads: Threads = field(default_factory=Threads)
+    streams: Streams = field(default_factory=Streams)
+    hub: Hub = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hub", Hub(self.streams))
+
+    def welcome(self, engine: Engine) -> None:
+        """Hear of this engine from now on; harmless when that is so already. On the loop."""
+        self.hub.follow(engine)
+
+    def farewell(self) -> None:
+        """End what does not end by itself: the service stops."""
+        self.streams.shut()
 
     @property
     def engine(self) -> Engine:
