@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import ParamSpec, TypeVar
 
+from pyscheduler.api.callers import Caller
 from pyscheduler.api.host import Host
 from pyscheduler.api.hub import Hub
 from pyscheduler.api.streams import Streams
@@ -17,6 +18,7 @@ from pyscheduler.engine.core import Engine
 from pyscheduler.engine.explain import say_in
 from pyscheduler.engine.pauses import EVERYTHING
 from pyscheduler.engine.waiting import shown_reason
+from pyscheduler.errors import BadRequest
 from pyscheduler.model.job import Job
 from pyscheduler.model.run import Attempt, Run, RunState
 from pyscheduler.store import Store
@@ -61,6 +63,16 @@ class FrontDesk:
         if job is None:
             raise no_such_job(name, self.engine.config.jobs)
         return job
+
+    def admit(self, caller: Caller, name: str, reason: str) -> None:
+        """Let an action on a job, or on a run of it, through. Raises BadRequest where the job asks for a reason.
+
+        A job that is not configured any more asks for nothing.
+        """
+        job = self.engine.config.jobs.get(name)
+        if job is not None and job.require_reason and not reason.strip():
+            what = f"job {name} asks for a reason with every action"
+            raise BadRequest(what, where=str(job.source), mend="send `reason`, or --reason on the command line")
 
     def paused(self, name: str) -> View | None:
         """Return what keeps a job paused, if anything does."""
