@@ -14,7 +14,22 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from pyscheduler.__about__ import __version__
-from pyscheduler.api import alerts, audit, coming, config, events, jobs, logs, problems, run_actions, runs, scheduler
+from pyscheduler.api import (
+    alerts,
+    audit,
+    bulk,
+    coming,
+    config,
+    events,
+    jobs,
+    live,
+    logs,
+    previews,
+    problems,
+    run_actions,
+    runs,
+    scheduler,
+)
 from pyscheduler.api.answers import Json
 from pyscheduler.api.callers import Identify, peer_caller
 from pyscheduler.api.desk import FrontDesk
@@ -56,7 +71,8 @@ def build_app(
             Exception: problems.on_bug,
         },
     )
-    for room in (scheduler, jobs, runs, run_actions, logs, events, alerts, coming, config, audit):
+    rooms = scheduler, jobs, bulk, previews, runs, run_actions, logs, events, live, alerts, coming, config, audit
+    for room in rooms:
         # Not include_router: that would build every route a second time, on the loop, at the first request for it.
         app.router.routes.extend(room.router(desk).routes)
     for routes in more:

@@ -150,6 +150,7 @@ class House:
             log.critical("the API's server has ended: %s", serving.exception())
         hurrying = asyncio.create_task(self._hurry(listener))
         try:
+            self._desk.farewell()
             listener.close()
             await asyncio.wait((serving,), timeout=REQUESTS_END_S + 2.0)
             if not serving.done():
@@ -184,6 +185,7 @@ class House:
         engine.subscribe(_log_run)
         self.alerts.attach(engine)
         self._start_small(self._desk.ledger.opened(engine))
+        self._desk.welcome(engine)
 
     def _changed(self, standing: Standing) -> None:
         if standing.phase is not Phase.RUNNING:

@@ -10,6 +10,7 @@ from pyscheduler.api.shapes.alerts import Alert, Alerts, DeadDeliveries, DeadDel
 from pyscheduler.api.shapes.audit import AuditLog, AuditRow, ChainBreak, ChainLink, Verification
 from pyscheduler.api.shapes.base import REFUSALS, BadRequestRefusal, ConfigProblem, Listed, Refusal, Shape
 from pyscheduler.api.shapes.coming import Answer, Firing, Firings, Forecast, ForecastEntry, Why
+from pyscheduler.api.shapes.deeds import Bulk, BulkResult, Preview, PreviewEffect, PreviewResult
 from pyscheduler.api.shapes.jobs import Job, JobDetail, Jobs, OneJob, Pause
 from pyscheduler.api.shapes.runs import (
     Attempt,
@@ -56,6 +57,8 @@ __all__ = [
     "AuditRow",
     "BadRequestRefusal",
     "Between",
+    "Bulk",
+    "BulkResult",
     "CatchUp",
     "CaughtUp",
     "ChainBreak",
@@ -89,6 +92,9 @@ __all__ = [
     "Paused",
     "Pool",
     "PoolHolder",
+    "Preview",
+    "PreviewEffect",
+    "PreviewResult",
     "Refusal",
     "Reload",
     "ReloadFailure",
