@@ -12,7 +12,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from pyscheduler.api.desk import FrontDesk
-from pyscheduler.web import assets
+from pyscheduler.web import assets, places
 from pyscheduler.web.dressed import Dressed
 from pyscheduler.web.press import Press
 
@@ -21,4 +21,5 @@ __all__ = ["Dressed", "Press", "pages"]
 
 def pages(desk: FrontDesk) -> list[APIRouter]:
     """Return the routes of every page, and of the files they need."""
-    return [assets.router()]
+    press = Press(desk)
+    return [assets.router(), *places.routers(desk, press)]
