@@ -33,6 +33,7 @@ from pyscheduler.service.notify import Notifier
 from pyscheduler.service.reloading import Reading, Reloader
 from pyscheduler.service.signals import Wishes
 from pyscheduler.service.supervise import Supervisor
+from pyscheduler.web import Dressed, Press, pages
 
 log = logging.getLogger(__name__)
 runs_log = logging.getLogger("pyscheduler.runs")
@@ -120,7 +121,8 @@ class House:
         for problem in self._config.warnings:
             log.warning("%s", problem)
         await warm_up()
-        listener = Listener(build_app(self, desk=self._desk), listening)
+        app = Dressed(build_app(self, desk=self._desk, more=pages(self._desk)), Press(self._desk))
+        listener = Listener(app, listening)
         serving = asyncio.create_task(listener.run(), name="listener")
         supervising = asyncio.create_task(self._supervisor.run(), name="supervisor")
         self._begin_small_tasks()

@@ -1,0 +1,25 @@
+"""TELL PEOPLE: the console in a browser, on the same engine, store and views as the API.
+
+`pages` returns the routes for `build_app(more=…)`; `Dressed` stands around the whole application and gives a browser a
+page where the API would answer with JSON. Pages are rendered from Jinja templates on helper threads (`press`), act
+through the same JSON API as everybody else, and carry no inline script or style at all.
+
+*Invariant:* nothing here changes a run, and nothing here is the only way to a fact: what a page shows, the API tells.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from pyscheduler.api.desk import FrontDesk
+from pyscheduler.web import assets, places
+from pyscheduler.web.dressed import Dressed
+from pyscheduler.web.press import Press
+
+__all__ = ["Dressed", "Press", "pages"]
+
+
+def pages(desk: FrontDesk) -> list[APIRouter]:
+    """Return the routes of every page, and of the files they need."""
+    press = Press(desk)
+    return [assets.router(), *places.routers(desk, press)]
