@@ -12,13 +12,14 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from pyscheduler.api.desk import FrontDesk
-from pyscheduler.web import assets
+from pyscheduler.web import assets, board
+from pyscheduler.web.day_sheets import DaySheets
 from pyscheduler.web.dressed import Dressed
 from pyscheduler.web.press import Press
 
 __all__ = ["Dressed", "Press", "pages"]
 
 
-def pages(desk: FrontDesk) -> list[APIRouter]:
+def pages(desk: FrontDesk, press: Press) -> list[APIRouter]:
     """Return the routes of every page, and of the files they need."""
-    return [assets.router()]
+    return [assets.router(), board.router(desk, press, DaySheets(desk))]
