@@ -12,7 +12,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from pyscheduler.api.desk import FrontDesk
-from pyscheduler.web import assets, board
+from pyscheduler.web import assets, board, palette, run_page
 from pyscheduler.web.day_sheets import DaySheets
 from pyscheduler.web.dressed import Dressed
 from pyscheduler.web.press import Press
@@ -22,4 +22,9 @@ __all__ = ["Dressed", "Press", "pages"]
 
 def pages(desk: FrontDesk, press: Press) -> list[APIRouter]:
     """Return the routes of every page, and of the files they need."""
-    return [assets.router(), board.router(desk, press, DaySheets(desk))]
+    return [
+        assets.router(),
+        board.router(desk, press, DaySheets(desk)),
+        run_page.router(desk, press),
+        palette.router(desk, press),
+    ]

@@ -25,7 +25,7 @@ _STUCK: Final = frozenset({RunState.SCHEDULED, RunState.WAITING, RunState.BLOCKE
 
 @dataclass(frozen=True, slots=True)
 class WaitingFor:
-    """Whom a run waits for: a run, or a job that has no run yet. `root` is the end of the chain, where that is another."""
+    """Whom a run waits for: a run, or a job that has no run yet. `root`: the chain's end, if another."""
 
     job: str
     run: Run | None = None
