@@ -15,12 +15,11 @@ import yaml
 
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.views import definition_view
-from pyscheduler.model.job import ConfigSource
+from pyscheduler.model.job import ConfigSource, Job
 from pyscheduler.model.run import Run
 
 LINES: Final = 200
 """Lines of an older definition that are shown."""
-_LEFT_OUT: Final[tuple[object, ...]] = (None, "", [], {}, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,9 @@ async def definition_of(desk: FrontDesk, run: Run, version: int, *, may_see_text
     engine = desk.engine
     job, in_force = engine.config.jobs.get(run.job), engine.config_version
     if version == in_force and job is not None:
-        view = definition_view(job, engine.config.timetable(job.name))
-        return Definition(version, in_force, as_text(view), str(job.source))
+        timetable = engine.config.timetable(job.name)
+        bare = definition_view(Job(name=job.name, source=job.source), timetable)
+        return Definition(version, in_force, as_text(definition_view(job, timetable), bare), str(job.source))
     if not may_see_text:
         return Definition(version, in_force, remark="An older text is shown to operators only.")
     record = await desk.ask(lambda store: store.config(version))
@@ -53,9 +53,9 @@ async def definition_of(desk: FrontDesk, run: Run, version: int, *, may_see_text
     return Definition(version, in_force, text, where)
 
 
-def as_text(view: dict[str, Any]) -> str:
-    """Return a definition as YAML, without what is at its default of nothing."""
-    source = {key: value for key, value in view.items() if key not in ("source", "type") and value not in _LEFT_OUT}
+def as_text(view: dict[str, Any], bare: dict[str, Any]) -> str:
+    """Return a definition as YAML, without what a bare job has as well; the schedules are always told."""
+    source = {key: value for key, value in view.items() if key == "schedules" or value != bare.get(key)}
     return str(yaml.safe_dump(source, sort_keys=False, allow_unicode=True, width=100, default_flow_style=None))
 
 
