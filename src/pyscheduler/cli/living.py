@@ -20,10 +20,9 @@ from zoneinfo import ZoneInfo
 from pyscheduler.config import Config, load_config
 from pyscheduler.engine.clock import FakeClock
 from pyscheduler.engine.core import Engine
-from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.batch import Batch
+from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.job import ConfigSource
-from pyscheduler.model.run import RunState
 from pyscheduler.store import Store
 from pyscheduler.store.questions import RunQuery
 from pyscheduler.testing import FakeResult
@@ -138,5 +137,8 @@ def _write_logs(store: Store, config: Config, now: datetime) -> None:
 
 
 def _said(run_id: str, exit_code: int | None) -> str:
-    lines = [f"this is {run_id}", *(f"step {step} of 5: \x1b[32mdone\x1b[0m" for step in range(1, 6 if not exit_code else 3))]
+    lines = [
+        f"this is {run_id}",
+        *(f"step {step} of 5: \x1b[32mdone\x1b[0m" for step in range(1, 6 if not exit_code else 3)),
+    ]
     return "\n".join([*lines, "all well" if not exit_code else f"\x1b[31mfailed with {exit_code}\x1b[0m"]) + "\n"

@@ -121,7 +121,8 @@ class House:
         for problem in self._config.warnings:
             log.warning("%s", problem)
         await warm_up()
-        app = Dressed(build_app(self, desk=self._desk, more=pages(self._desk)), Press(self._desk))
+        press = Press(self._desk)
+        app = Dressed(build_app(self, desk=self._desk, more=pages(self._desk, press)), press)
         listener = Listener(app, listening)
         serving = asyncio.create_task(listener.run(), name="listener")
         supervising = asyncio.create_task(self._supervisor.run(), name="supervisor")
