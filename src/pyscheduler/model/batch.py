@@ -16,6 +16,7 @@ from pyscheduler.model.alert import Delivery, Raised
 from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.run import Attempt, LogbookLine, Run
+from pyscheduler.model.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +42,15 @@ class Batch:
     alerts_before: datetime | None = None
     audit: tuple[AuditEntry, ...] = ()
     audit_gone_until: int | None = None
+    sessions: tuple[Session, ...] = ()
+    deleted_sessions: tuple[str, ...] = ()
+    """Hashes of sessions that are over."""
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to save."""
         changes = self.runs, self.attempts, self.lines, self.engine, self.configs, self.deleted_runs
-        told = self.alerts, self.deliveries, self.audit
+        told = self.alerts, self.deliveries, self.audit, self.sessions, self.deleted_sessions
         return not (any(changes) or any(told) or self.alerts_before or self.audit_gone_until is not None)
 
     def merge(self, later: Batch) -> Batch:
@@ -67,6 +71,8 @@ def merged(batches: Iterable[Batch]) -> Batch:
     horizons: list[datetime] = []
     audit: list[AuditEntry] = []
     audit_gone: list[int] = []
+    sessions: dict[str, Session] = {}
+    deleted_sessions: dict[str, None] = {}
     for batch in batches:
         if batch.deleted_runs:
             gone = frozenset(batch.deleted_runs)
@@ -87,6 +93,10 @@ def merged(batches: Iterable[Batch]) -> Batch:
             horizons.append(batch.alerts_before)
         audit.extend(batch.audit)
         audit_gone += [] if batch.audit_gone_until is None else [batch.audit_gone_until]
+        for session_hash in batch.deleted_sessions:
+            sessions.pop(session_hash, None)
+            deleted_sessions[session_hash] = None
+        sessions.update((session.session_hash, session) for session in batch.sessions)
     return Batch(
         runs=tuple(runs.values()),
         attempts=tuple(attempts.values()),
@@ -99,4 +109,6 @@ def merged(batches: Iterable[Batch]) -> Batch:
         alerts_before=max(horizons, default=None),
         audit=tuple(audit),
         audit_gone_until=max(audit_gone, default=None),
+        sessions=tuple(sessions.values()),
+        deleted_sessions=tuple(deleted_sessions),
     )

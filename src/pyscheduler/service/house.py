@@ -28,12 +28,13 @@ from pyscheduler.engine.core import Engine
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.model.run import Run
 from pyscheduler.service import surroundings
+from pyscheduler.service.entrance import Entrance, Keeper
 from pyscheduler.service.listener import REQUESTS_END_S, Listener
 from pyscheduler.service.notify import Notifier
 from pyscheduler.service.reloading import Reading, Reloader
 from pyscheduler.service.signals import Wishes
 from pyscheduler.service.supervise import Supervisor
-from pyscheduler.web import Dressed, Press, pages
+from pyscheduler.web import Dressed, EntrancePages, Press, pages
 
 log = logging.getLogger(__name__)
 runs_log = logging.getLogger("pyscheduler.runs")
@@ -52,7 +53,14 @@ class House:
     """One service. `ready` is set once the first engine runs."""
 
     def __init__(
-        self, config: Config, reading: Reading, wishes: Wishes, ready: asyncio.Event, *, exit_on_failure: bool
+        self,
+        config: Config,
+        reading: Reading,
+        wishes: Wishes,
+        ready: asyncio.Event,
+        entrance: Entrance,
+        *,
+        exit_on_failure: bool,
     ) -> None:
         self._config, self._wishes, self._ready = config, wishes, ready
         self._clock, self._launcher = SystemClock(), MinderLauncher()
@@ -71,8 +79,11 @@ class House:
         )
         self.alerts = AlertRoom(config, self._clock)
         self._heartbeat = Heartbeat(self.engine)
-        self._reloader = Reloader(reading, config.settings, self.engine, self._notifier)
-        self._desk = FrontDesk(self)
+        self._entrance = entrance
+        self._keeper = Keeper(entrance, config.settings, self.engine, self._clock)
+        self._reloader = Reloader(reading, config.settings, self.engine, self._notifier, self._keeper)
+        door = self._keeper.door
+        self._desk = FrontDesk(self, revocations=door.revocations, address=door.address)
         self._small: set[asyncio.Task[None]] = set()
         self.remarks: Sequence[str] = ()
 
@@ -120,10 +131,13 @@ class House:
         log.info("pyscheduler %s (pid %d): %s of %s, state in %s", *what)
         for problem in self._config.warnings:
             log.warning("%s", problem)
+        if self._entrance.address is not None:
+            log.info("listening at http://%s", self._entrance.address)
         await warm_up()
-        press = Press(self._desk)
-        app = Dressed(build_app(self, desk=self._desk, more=pages(self._desk, press)), press)
-        listener = Listener(app, listening)
+        door, press = self._keeper.door, Press(self._desk)
+        door.pages = EntrancePages(press)
+        app = Dressed(build_app(self, desk=self._desk, door=door, more=pages(self._desk, press)), press)
+        listener = Listener(app, listening, self._entrance.tcp)
         serving = asyncio.create_task(listener.run(), name="listener")
         supervising = asyncio.create_task(self._supervisor.run(), name="supervisor")
         self._begin_small_tasks()
@@ -144,6 +158,7 @@ class House:
             await self.alerts.close()
             await self._launcher.close()
             self._desk.threads.close()
+            self._keeper.door.close()
             self._notifier.close()
 
     async def _end(self, listener: Listener, serving: asyncio.Task[None], supervising: asyncio.Task[int]) -> int | None:
@@ -203,6 +218,7 @@ class House:
         log.info("ready: %s, configuration %d", open_runs, engine.config_version)
         if not self._ready.is_set():
             self._ready.set()
+            self._start_small(self._keeper.keep())
             self._start_small(self._look_around())
             self._start_small(self._check_later())
 

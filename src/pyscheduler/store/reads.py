@@ -16,7 +16,8 @@ from pyscheduler.model.alert import Delivery, Told
 from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.run import Attempt, LogbookLine, Run, RunState
-from pyscheduler.store import alerts, audit, catalogue, details, logbook, pruning, queries, recall
+from pyscheduler.model.session import Session
+from pyscheduler.store import alerts, audit, catalogue, details, logbook, pruning, queries, recall, sessions
 from pyscheduler.store.chain import Link
 from pyscheduler.store.questions import AlertQuery, AuditQuery, LatestRow, LineQuery, Page, PrunableRun, RunQuery
 from pyscheduler.store.readers import Snapshot
@@ -101,6 +102,10 @@ class Reads(ABC):
     def keys_of_runs(self, run_ids: Iterable[str]) -> dict[str, bool]:
         """Return the key of every attempt of these runs, with whether it and its run have ended: its files may go."""
         return pruning.keys_of_runs(self._read, run_ids)
+
+    def sessions(self, limit: int) -> list[Session]:
+        """Return up to `limit` sessions, ended ones too, those that last longest first."""
+        return self._read(lambda snapshot: sessions.sessions(snapshot, limit))
 
     # ----------------------------------------------------------------------- reads for people
 

@@ -21,6 +21,7 @@ from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.job import ConfigSource
 from pyscheduler.model.run import Attempt, Cause, LogbookLine, Outcome, Run, RunState, Trigger
+from pyscheduler.model.session import Session
 from pyscheduler.store import columns
 
 Row = tuple[Any, ...]
@@ -331,6 +332,44 @@ def audit_of(row: Row) -> AuditEntry:
         detail=json.loads(detail),
         previous_hash=previous,
         hash=digest,
+    )
+
+
+# --------------------------------------------------------------------------- sessions
+
+
+def session_row(session: Session) -> Row:
+    """Return the session as a row of SESSION's columns."""
+    return (
+        session.session_hash,
+        session.user,
+        session.proof,
+        session.csrf,
+        micros(session.created_at),
+        micros(session.seen_at),
+        micros(session.expires_at),
+        session.address,
+        session.agent,
+        _micros_or_none(session.revoked_at),
+        session.revoked_by,
+    )
+
+
+def session_of(row: Row) -> Session:
+    """Return the session of a row of SESSION's columns."""
+    session_hash, user, proof, csrf, created_at, seen_at, expires_at, address, agent, revoked_at, revoked_by = row
+    return Session(
+        session_hash=session_hash,
+        user=user,
+        proof=proof,
+        csrf=csrf,
+        created_at=instant(created_at),
+        seen_at=instant(seen_at),
+        expires_at=instant(expires_at),
+        address=address,
+        agent=agent,
+        revoked_at=_instant_or_none(revoked_at),
+        revoked_by=revoked_by,
     )
 
 

@@ -20,9 +20,11 @@ from pyscheduler.store.statements import (
     PUT_CONFIG,
     PUT_ENGINE,
     PUT_RUN,
+    PUT_SESSION,
     REMOVE_ENGINE,
     REMOVE_OLD_ALERTS,
     REMOVE_RUN,
+    REMOVE_SESSION,
     SET_DELIVERY,
 )
 
@@ -43,6 +45,8 @@ def steps_of(batch: Batch) -> list[Step]:
         (REMOVE_ENGINE.sql, dropped),
         (PUT_CONFIG.sql, [rows.config_row(record) for record in batch.configs]),
         *_steps_of_alerts(batch),
+        (REMOVE_SESSION.sql, [(session_hash,) for session_hash in batch.deleted_sessions]),
+        (PUT_SESSION.sql, [rows.session_row(session) for session in batch.sessions]),
     ]
     return [step for step in steps if step[1]]
 

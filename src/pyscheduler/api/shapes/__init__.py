@@ -45,6 +45,7 @@ from pyscheduler.api.shapes.scheduler import (
     Slots,
     Validation,
 )
+from pyscheduler.api.shapes.signin import Link, Session, Sessions
 
 __all__ = [
     "REFUSALS",
@@ -83,6 +84,7 @@ __all__ = [
     "JobDetail",
     "Jobs",
     "LateFiring",
+    "Link",
     "Listed",
     "LogPiece",
     "LogTail",
@@ -103,6 +105,8 @@ __all__ = [
     "RunDetail",
     "Runs",
     "Scheduler",
+    "Session",
+    "Sessions",
     "Shape",
     "Slots",
     "Tested",
