@@ -14,6 +14,8 @@ PyschedError                    where · what · how to mend
 │   ├── TooSlow        408
 │   ├── TooLarge       413
 │   ├── WrongType      415
+│   ├── KeyReused      422
+│   ├── TooMany        429
 │   ├── Throttled      429
 │   ├── HeadTooLarge   431
 │   └── Unavailable    503      stopping, starting, or failed
@@ -24,6 +26,7 @@ PyschedError                    where · what · how to mend
 │   └── StoreUnavailable        out of reach or out of room: may pass by itself
 ├── AlreadyServed               the operator: another scheduler is at home in this folder
 ├── LaunchError                 the operator: nothing could be started on this machine
+├── NotifyError                 the operator: a notifier did not take a message
 └── EngineFailedError           the operator: the engine has failed stop; `__cause__` says why
 ```
 
@@ -138,6 +141,24 @@ class WrongType(ActionError):
     status = 415
 
 
+class KeyReused(ActionError):
+    """An idempotency key came back with another request."""
+
+    code = "key-reused"
+    status = 422
+
+
+class TooMany(ActionError):
+    """The caller asks for more than its share; `wait_s` says after how many seconds to ask again."""
+
+    code = "too-many"
+    status = 429
+
+    def __init__(self, what: str, *, where: str = "", mend: str = "", wait_s: int = 1) -> None:
+        super().__init__(what, where=where, mend=mend)
+        self.wait_s = wait_s
+
+
 class Throttled(ActionError):
     """Too many sign-ins have failed: none is looked at for `wait_s` seconds."""
 
@@ -215,6 +236,12 @@ class LaunchError(PyschedError):
     """No attempt can be started on this machine."""
 
     code = "launch"
+
+
+class NotifyError(PyschedError):
+    """A notifier did not take a message; it is tried again as its `retries` say."""
+
+    code = "notify"
 
 
 class EngineFailedError(PyschedError):

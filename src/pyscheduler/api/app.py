@@ -15,12 +15,17 @@ from starlette.types import ASGIApp
 
 from pyscheduler.__about__ import __version__
 from pyscheduler.api import (
+    alerts,
+    audit,
+    bulk,
     coming,
     config,
     entering,
     events,
     jobs,
+    live,
     logs,
+    previews,
     problems,
     run_actions,
     runs,
@@ -72,7 +77,8 @@ def build_app(
             Exception: problems.on_bug,
         },
     )
-    for room in (scheduler, jobs, runs, run_actions, logs, events, coming, config):
+    rooms = scheduler, jobs, bulk, previews, runs, run_actions, logs, events, live, alerts, coming, config, audit
+    for room in rooms:
         # Not include_router: that would build every route a second time, on the loop, at the first request for it.
         app.router.routes.extend(room.router(desk).routes)
     for way in (signin, entering, sessions) if door is not None else ():
@@ -85,5 +91,5 @@ def build_app(
         return Json(await desk.threads(app.openapi))
 
     if door is None:
-        return Gates(app, host, identify, turn_away=turn_away)
-    return Gates(app, host, door, turn_away=door.turn_away)
+        return Gates(app, host, identify, turn_away=turn_away, ledger=desk.ledger)
+    return Gates(app, host, door, turn_away=door.turn_away, ledger=desk.ledger)

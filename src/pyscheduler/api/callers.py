@@ -39,6 +39,8 @@ class Via(StrEnum):
     """A one-time link that `pysched open` printed."""
     TOKEN = "token"  # noqa: S105 - a word, no token
     SESSION = "session"
+    SIGNAL = "signal"
+    """No request: the kernel carried a signal, from this user or root."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,10 @@ from typing import ParamSpec, TypeVar
 
 from pyscheduler.api.callers import Caller, Role
 from pyscheduler.api.host import Host
+from pyscheduler.api.hub import Hub
+from pyscheduler.api.ledger import Ledger
 from pyscheduler.api.revocations import Revocations
+from pyscheduler.api.streams import Streams
 from pyscheduler.api.threads import Threads
 from pyscheduler.api.views import View, pause_view
 from pyscheduler.engine.absent import no_such_job
@@ -17,7 +20,7 @@ from pyscheduler.engine.core import Engine
 from pyscheduler.engine.explain import say_in
 from pyscheduler.engine.pauses import EVERYTHING
 from pyscheduler.engine.waiting import shown_reason
-from pyscheduler.errors import Forbidden
+from pyscheduler.errors import BadRequest, Forbidden
 from pyscheduler.model.ids import parse_run_id
 from pyscheduler.model.job import Job
 from pyscheduler.model.run import Attempt, Run, RunState
@@ -34,6 +37,22 @@ class FrontDesk:
 
     host: Host
     threads: Threads = field(default_factory=Threads)
+    streams: Streams = field(default_factory=Streams)
+    ledger: Ledger = field(init=False)
+    hub: Hub = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ledger", Ledger(self.host))
+        object.__setattr__(self, "hub", Hub(self.streams))
+
+    def welcome(self, engine: Engine) -> None:
+        """Hear of this engine from now on; harmless when that is so already. On the loop."""
+        self.hub.follow(engine)
+
+    def farewell(self) -> None:
+        """End what does not end by itself: the service stops."""
+        self.streams.shut()
+
     revocations: Revocations = field(default_factory=Revocations)
     """Tells streams that their caller may no longer have them."""
     address: str | None = None
@@ -54,6 +73,17 @@ class FrontDesk:
         if job is None:
             raise no_such_job(name, self.engine.config.jobs)
         return job
+
+    def admit(self, caller: Caller, name: str, reason: str) -> None:
+        """Let an action on a job, or on a run of it, through: by the job's `allow`, and with a reason where it asks.
+
+        A job that is not configured any more asks for nothing. Raises Forbidden, BadRequest.
+        """
+        self.may(caller, name)
+        job = self.engine.config.jobs.get(name)
+        if job is not None and job.require_reason and not reason.strip():
+            what = f"job {name} asks for a reason with every action"
+            raise BadRequest(what, where=str(job.source), mend="send `reason`, or --reason on the command line")
 
     def may(self, caller: Caller, *names: str) -> None:
         """Let a caller act on jobs by these names: by the teams of each job's `allow`. Raises Forbidden for the first.

@@ -8,7 +8,8 @@
 4. the caller is identified (`callers.py`, `door.py`) before anything is told, the phase included, has the role that the
    path needs (`needs.py`), and means what is asked (`intent.py`); nobody gets no further than what is public;
 5. while the service starts every path answers 503;
-6. what is posted to `/api/` is `application/json`, even without a body: no form of a web page can send that unasked.
+6. what an unsafe request came to is in the audit log before it is answered (`recording.py`);
+7. what is posted to `/api/` is `application/json`, even without a body: no form of a web page can send that unasked.
 
 Plain ASGI, because a response may be a stream. Spec: jobs.md 13.1, 13.3, 13.7.
 """
@@ -30,7 +31,9 @@ from pyscheduler.api import intent, needs
 from pyscheduler.api.answers import Json
 from pyscheduler.api.callers import Caller, Identify
 from pyscheduler.api.host import Host, Phase
+from pyscheduler.api.ledger import Ledger
 from pyscheduler.api.problems import answer_to
+from pyscheduler.api.recording import OWN, Recorder
 from pyscheduler.errors import (
     CutShort,
     Forbidden,
@@ -83,9 +86,10 @@ class Gates:
         identify: Identify,
         limits: Limits = Limits(),
         turn_away: TurnAway = turn_away,
+        ledger: Ledger | None = None,
     ) -> None:
         self._app, self._host, self._identify, self._limits = app, host, identify, limits
-        self._turn_away = turn_away
+        self._turn_away, self._ledger = turn_away, ledger
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it."""
@@ -119,18 +123,39 @@ class Gates:
             await self._turn_away(scope, None)(scope, receive, send)
             return
         line.actor = "-" if caller is None else caller.name
+        recorder = None if caller is None else self._recorder(scope, caller)
+        if recorder is None:
+            await self._hand_on(scope, receive, send, caller, None)
+            return
+        try:
+            await self._hand_on(scope, receive, recorder.watching(send), caller, recorder)
+        finally:
+            await recorder.close()
+
+    async def _hand_on(
+        self, scope: Scope, receive: Receive, send: Send, caller: Caller | None, recorder: Recorder | None
+    ) -> None:
         try:
             if caller is not None:
                 needs.check(caller, scope)
             self._check_head(scope)
             refusal = self._refusal(caller)
             if scope["method"] not in BODILESS:
-                body, receive = await self._whole_body(receive)
+                body = await self._whole_body(receive)
+                receive = _handed_on(body, receive)
                 intent.check(caller, scope, body)
+                if recorder is not None:
+                    recorder.begin(body)
         except PyschedError as error:
             await answer_to(error)(scope, receive, send)
             return
         await (self._app if refusal is None else refusal)(scope, receive, send)
+
+    def _recorder(self, scope: Scope, caller: Caller) -> Recorder | None:
+        """Return what watches a request that may change something."""
+        if self._ledger is None or scope["method"] in BODILESS or scope["path"] in OWN:
+            return None
+        return Recorder(self._ledger, scope, caller)
 
     async def _who(self, scope: Scope) -> Caller | None:
         """Return who sent a request, and let handlers know. Raises Forbidden, Unauthorised, Unavailable."""
@@ -160,8 +185,8 @@ class Gates:
                 mend = "send `Content-Type: application/json`"
                 raise WrongType("what is posted must be application/json", mend=mend)
 
-    async def _whole_body(self, receive: Receive) -> tuple[bytes, Receive]:
-        """Read a body to its end within its limits; returns it, and what hands it on in one piece."""
+    async def _whole_body(self, receive: Receive) -> bytes:
+        """Read a body to its end within its limits."""
         body, limits = bytearray(), self._limits
         try:
             async with asyncio.timeout(limits.body_s):
@@ -176,13 +201,7 @@ class Gates:
                         break
         except TimeoutError:
             raise TooSlow(f"the body did not come within {limits.body_s:g} s") from None
-        read = bytes(body)
-        whole: list[Message] = [{"type": "http.request", "body": read, "more_body": False}]
-
-        async def handed_on() -> Message:
-            return whole.pop() if whole else await receive()
-
-        return read, handed_on
+        return bytes(body)
 
     def _watched(self, scope: Scope, send: Send, line: _Line) -> Send:
         """Return a send that notes the status and gives no client longer than it may take."""
@@ -200,6 +219,16 @@ class Gates:
                 raise ClientTooSlow(f"cut off: nothing was read for {write_s:g} s") from None
 
         return watched
+
+
+def _handed_on(body: bytes, receive: Receive) -> Receive:
+    """Return a receive that hands a body on in one piece."""
+    whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def handed_on() -> Message:
+        return whole.pop() if whole else await receive()
+
+    return handed_on
 
 
 class _Line:

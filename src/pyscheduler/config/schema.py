@@ -55,6 +55,7 @@ class SchedulerKeys(Shape):
         "How long final runs are kept, since their run date or their last change, the later of the two.", default="90d"
     )
     log_retention: LogRetention | None = key("How long jobs' output is kept: a duration, or keep.", default="keep")
+    audit_retention: Duration | None = key("How long the audit log is kept.", default="365d")
     memory_days: AtLeastOne | None = key("How many run dates of final runs are kept in memory.", default=7)
     memory_runs: AtLeastOne | None = key("How many final runs are kept in memory at most.", default=100_000)
     watch_limit: AtLeastOne | None = key("How many file watchers may look at the disk at once.", default=8)

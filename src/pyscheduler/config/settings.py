@@ -12,7 +12,7 @@ from pyscheduler.config.values import BadValue
 if TYPE_CHECKING:
     from pyscheduler.model.job import Settings
 
-_SECONDS: Final = ("kill_grace", "retention", "log_retention", "pool_patience")
+_SECONDS: Final = ("kill_grace", "retention", "log_retention", "audit_retention", "pool_patience")
 _PATHS: Final = ("state_dir", "log_dir", "api_tokens_file", "users_file")
 
 

@@ -193,11 +193,15 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class JobAlerts:
-    """Which kinds of alert the job raises and who else is told. Words are checked by config."""
+    """Which kinds of alert the job raises and who else is told. Words are checked by config.
+
+    `repeat_after_s`: the same trouble is told again only after so long; None tells each time (FC-094).
+    """
 
     on: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
     notify: tuple[str, ...] = ()
+    repeat_after_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +260,7 @@ class Job:
     min_runtime_s: float | None = None
     max_runtime_s: float | None = None
     must_start_by: time | float | None = None
+    max_silence_s: float | None = None
     alerts: JobAlerts = JobAlerts()
     agent: str | None = None
     agent_tags: tuple[str, ...] = ()
@@ -264,6 +269,7 @@ class Job:
     owner: str = ""
     allow: tuple[str, ...] = ()
     enabled: bool = True
+    require_reason: bool = False
     watch: str | None = None
     min_age_s: float = 30.0
     poll_s: float = 10.0
@@ -320,6 +326,7 @@ class Settings:
     kill_grace_s: float = 10.0
     retention_s: float = 90 * 86400.0
     log_retention_s: float | None = None
+    audit_retention_s: float = 365 * 86400.0
     memory_days: int = 7
     memory_runs: int = 100_000
     watch_limit: int = 8

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pyscheduler import collector
 from pyscheduler.api.host import Reloaded, ReloadFailure
 from pyscheduler.config import Config, ConfigError, load_in_process
 from pyscheduler.engine.core import Engine
+from pyscheduler.errors import PyschedError
 from pyscheduler.model.job import Settings
 from pyscheduler.model.person import Credentials
 from pyscheduler.model.problem import Problem, Severity
@@ -34,7 +35,6 @@ AT_START_ONLY: Final = (
     "api_tokens_file",
     "users_file",
     "secure_cookies",
-    "heartbeat_url",
 )
 """Settings that a running service does not take over."""
 
@@ -82,9 +82,9 @@ class Reloader:
             self._next = asyncio.create_task(self._run(actor, reason), name="reload")
         return await asyncio.shield(self._next)
 
-    def on_signal(self) -> None:
-        """Reload because of SIGHUP; what goes wrong is in the log."""
-        task = asyncio.create_task(self.reload("signal"), name="reload by signal")
+    def on_signal(self, reload: Callable[[], Coroutine[Any, Any, Reloaded]]) -> None:
+        """Reload because of SIGHUP, in the background; what goes wrong is in the log."""
+        task = asyncio.create_task(reload(), name="reload by signal")
         self._background.add(task)
         task.add_done_callback(self._forget)
 
@@ -102,6 +102,7 @@ class Reloader:
                 return await self._put_in_force(actor, reason)
             except ConfigError as error:
                 self._keep_failure(error, actor)
+                await self._alert(engine, error, actor)
                 raise
             finally:
                 self._notifier.ready(f"{len(engine.config.jobs)} jobs, configuration {engine.config_version}")
@@ -118,6 +119,14 @@ class Reloader:
         for problem in warnings if changed else ():
             log.warning("%s", problem)
         return Reloaded(changed, engine.config_version, warnings, engine.called_off if changed else ())
+
+    async def _alert(self, engine: Engine, error: ConfigError, actor: str) -> None:
+        """Tell people; that the store cannot take it down is the engine's trouble, and no news about the text."""
+        errors = [str(problem) for problem in error.problems if problem.severity is Severity.ERROR]
+        try:
+            await engine.reload_failed(errors, actor=actor)
+        except PyschedError as trouble:
+            log.warning("no alert about the refused reload: %s", trouble)
 
     async def _read_all(self) -> tuple[Config, tuple[Credentials, tuple[Problem, ...]]]:
         """Read the configuration and the credential files. Raises ConfigError with all that is wrong with either."""

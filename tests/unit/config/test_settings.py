@@ -32,6 +32,7 @@ def test_every_key_arrives(load: Load, tmp_path: Path) -> None:
           leftovers: kill
           retention: 30d
           log_retention: 60d
+          audit_retention: 730d
           memory_days: 3
           memory_runs: 500
           watch_limit: 2
@@ -55,6 +56,7 @@ def test_every_key_arrives(load: Load, tmp_path: Path) -> None:
         leftovers=Leftovers.KILL,
         retention_s=30 * 86400.0,
         log_retention_s=60 * 86400.0,
+        audit_retention_s=730 * 86400.0,
         memory_days=3,
         memory_runs=500,
         watch_limit=2,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.batch import Batch, merged
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.run import Attempt, LogbookLine, Run, RunState
@@ -112,5 +113,19 @@ def test_an_empty_batch_says_so() -> None:
     assert not Batch(engine={"a": None}).is_empty
     assert not Batch(deleted_runs=("a",)).is_empty
     assert not Batch(lines=(a_line(),)).is_empty
+    assert not Batch(audit=(an_entry("a"),)).is_empty
+    assert not Batch(audit_gone_until=1).is_empty
+
+
+def an_entry(action: str) -> AuditEntry:
+    return AuditEntry(at=NOON, actor="ann", action=action)
+
+
+def test_the_audit_log_keeps_its_order_and_what_was_thrown_away() -> None:
+    """Each entry once, in the order posted; of two numbers the higher covers both."""
+    first, second = Batch(audit=(an_entry("a"), an_entry("b")), audit_gone_until=7), Batch(audit=(an_entry("c"),))
+    whole = merged([first, second, Batch(audit_gone_until=5)])
+    assert [entry.action for entry in whole.audit] == ["a", "b", "c"]
+    assert whole.audit_gone_until == 7
     assert not Batch(sessions=(a_session(),)).is_empty
     assert not Batch(deleted_sessions=("s",)).is_empty

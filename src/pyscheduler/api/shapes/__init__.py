@@ -6,8 +6,11 @@ shape here, which knows no field more and none less. Spec: jobs.md 13.5.
 
 from __future__ import annotations
 
+from pyscheduler.api.shapes.alerts import Alert, Alerts, DeadDeliveries, DeadDelivery, Delivery, Replayed, Tested
+from pyscheduler.api.shapes.audit import AuditLog, AuditRow, ChainBreak, ChainLink, Verification
 from pyscheduler.api.shapes.base import REFUSALS, BadRequestRefusal, ConfigProblem, Listed, Refusal, Shape
 from pyscheduler.api.shapes.coming import Answer, Firing, Firings, Forecast, ForecastEntry, Why
+from pyscheduler.api.shapes.deeds import Bulk, BulkResult, Preview, PreviewEffect, PreviewResult
 from pyscheduler.api.shapes.jobs import Job, JobDetail, Jobs, OneJob, Pause
 from pyscheduler.api.shapes.runs import (
     Attempt,
@@ -46,15 +49,26 @@ from pyscheduler.api.shapes.signin import Link, Session, Sessions
 
 __all__ = [
     "REFUSALS",
+    "Alert",
+    "Alerts",
     "Answer",
     "Attempt",
     "Attempts",
+    "AuditLog",
+    "AuditRow",
     "BadRequestRefusal",
     "Between",
+    "Bulk",
+    "BulkResult",
     "CatchUp",
     "CaughtUp",
+    "ChainBreak",
+    "ChainLink",
     "ConfigProblem",
     "ConfigState",
+    "DeadDeliveries",
+    "DeadDelivery",
+    "Delivery",
     "Diff",
     "EngineState",
     "Event",
@@ -80,9 +94,13 @@ __all__ = [
     "Paused",
     "Pool",
     "PoolHolder",
+    "Preview",
+    "PreviewEffect",
+    "PreviewResult",
     "Refusal",
     "Reload",
     "ReloadFailure",
+    "Replayed",
     "Run",
     "RunDetail",
     "Runs",
@@ -91,7 +109,9 @@ __all__ = [
     "Sessions",
     "Shape",
     "Slots",
+    "Tested",
     "Triggered",
     "Validation",
+    "Verification",
     "Why",
 ]
