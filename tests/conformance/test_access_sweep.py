@@ -17,6 +17,7 @@ from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.door import Door
 from pyscheduler.api.gates import Gates
 from pyscheduler.model.person import Credentials
+from pyscheduler.web import Press, pages
 from tests.builders import NOON
 from tests.serving import Served, served
 from tests.visitors import ROLES, Visitor, port_of, put, token_of, tokens, users
@@ -44,7 +45,8 @@ def every_route() -> list[Route]:
 
     host: Any = object()
     door = Door(Credentials(), save=save, now=lambda: NOON, monotonic=lambda: 0.0)
-    app = build_app(host, desk=FrontDesk(host), door=door)
+    desk = FrontDesk(host)
+    app = build_app(host, desk=desk, door=door, more=pages(desk, Press(desk)))
     door.close()
     assert isinstance(app, Gates)
     found: dict[Route, None] = {}

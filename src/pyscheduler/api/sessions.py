@@ -9,13 +9,14 @@ from fastapi import APIRouter, Request
 from pyscheduler.api import shapes
 from pyscheduler.api.answers import Json
 from pyscheduler.api.callers import Via
+from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.door import LINK_PROOF, Door
 from pyscheduler.api.gates import caller_of
 from pyscheduler.api.views import View, instant
 from pyscheduler.model.session import Session
 
 
-def router(door: Door) -> APIRouter:
+def router(_desk: FrontDesk, door: Door) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(prefix="/api/sessions", tags=["sign-in"], responses=shapes.REFUSALS)
 
