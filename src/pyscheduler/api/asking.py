@@ -6,12 +6,13 @@ A parameter or body field that nobody knows is 400: a misspelt filter must not m
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
+from pyscheduler.model.alert import AlertKind
 from pyscheduler.model.ids import NAME
 from pyscheduler.model.run import RunState, Trigger
 
@@ -60,6 +61,13 @@ def read_instant(value: Any) -> Any:
         raise ValueError(f"{value!r} is no instant with a zone; write it like 2027-05-20T04:05:00Z") from None
 
 
+def read_since(value: Any) -> Any:
+    """Return the instant that a date (its midnight, UTC) or an instant with a zone is. ValueError."""
+    if isinstance(value, str) and _DATE.fullmatch(value):
+        return datetime.combine(read_date(value), time(), UTC)
+    return read_instant(value)
+
+
 def read_name(value: Any) -> Any:
     """Return a job's name. ValueError."""
     if isinstance(value, str) and not NAME.fullmatch(value):
@@ -74,7 +82,16 @@ Instant = Annotated[
     PlainSerializer(lambda value: value.isoformat()),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
+Since = Annotated[
+    datetime,
+    BeforeValidator(read_since),
+    PlainSerializer(lambda value: value.isoformat()),
+    WithJsonSchema({"anyOf": [{"type": "string", "format": "date"}, {"type": "string", "format": "date-time"}]}),
+]
 Name = Annotated[str, BeforeValidator(read_name)]
+RunId = Annotated[str, Field(min_length=1, max_length=100)]
+DeedName = Literal["hold", "release", "kill", "force-start", "skip", "cancel", "mark-success", "mark-failed", "rerun"]
+"""What may be done to a run."""
 Reason = Annotated[str, Field(max_length=REASON_CHARACTERS, description="Why, for the logbook")]
 
 
@@ -118,6 +135,23 @@ class EventsAsked(PageAsked):
     action: Annotated[str | None, Field(max_length=64)] = None
     since: Instant | None = None
     until: Instant | None = None
+
+
+class AlertsAsked(Asked):
+    """Which alerts, newest first."""
+
+    kind: AlertKind | None = None
+    job: Name | None = None
+    since: Since | None = None
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+    cursor: Annotated[str | None, Field(max_length=300)] = None
+    format: Format = Format.JSON
+
+
+class DeadAsked(Asked):
+    """How many dead deliveries, oldest first."""
+
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
 
 
 class AuditAsked(PageAsked):
@@ -167,6 +201,23 @@ class LogAsked(Asked):
     raw: Literal["0", "1"] = "0"
 
 
+class EventStreamAsked(Asked):
+    """What to hear of, after which event (`Last-Event-ID` wins); `ping` seconds without news bring a `ping` event."""
+
+    after: Annotated[str | None, Field(max_length=100)] = None
+    run_date: Day | None = None
+    job: Name | None = None
+    run: Annotated[str | None, Field(max_length=100)] = None
+    ping: Annotated[int | None, Field(ge=1, le=60)] = None
+
+
+class LogStreamAsked(Asked):
+    """Which log: of the latest attempt unless named."""
+
+    stream: Literal["stdout", "stderr"] = "stdout"
+    attempt: Annotated[int | None, Field(ge=1)] = None
+
+
 class WhyAsked(Asked):
     """About a job's run date, or about one run."""
 
@@ -210,6 +261,57 @@ class BackfillAct(Act):
 
     from_: Annotated[Day, Field(alias="from")]
     to: Day
+
+
+class ReplayAct(Act):
+    """A replay: of one notifier's delivery, or of every dead one."""
+
+    notifier: Name | None = None
+
+
+class Selection(Asked):
+    """Which runs, by the filters of `GET /api/runs`; at least one must be given."""
+
+    run_date: Day | None = None
+    job: Name | None = None
+    tag: Annotated[str | None, Field(max_length=64)] = None
+    state: Annotated[list[RunState], Field(max_length=20)] = []
+    trigger: Trigger | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    q: Annotated[str, Field(max_length=100)] = ""
+
+
+class BulkAsked(Asked):
+    """One action for many runs: those of `run_ids`, or all that `selection` matches."""
+
+    action: DeedName
+    run_ids: Annotated[list[RunId] | None, Field(min_length=1, max_length=1000)] = None
+    selection: Selection | None = None
+    downstream: Annotated[bool, Field(strict=True, description="For rerun: those that depend on them too")] = False
+
+
+class BulkAct(BulkAsked):
+    """The action is taken; with `expected` only where the selection matches so many runs, as a preview said."""
+
+    reason: Reason = ""
+    expected: Annotated[int | None, Field(ge=0, le=1000)] = None
+
+
+class RunPreviewAsked(Asked):
+    """What to do to the run."""
+
+    action: DeedName
+    downstream: bool = False
+
+
+class JobPreviewAsked(Asked):
+    """What to do to the job: `trigger` (perhaps with `run_date`) or `backfill` (with `from` and `to`)."""
+
+    action: Literal["trigger", "backfill"]
+    run_date: Day | None = None
+    from_: Annotated[Day | None, Field(alias="from")] = None
+    to: Day | None = None
 
 
 class RerunAct(Act):

@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime, time
 from typing import Any, Final
 
 from pyscheduler.engine.pauses import EVERYTHING, Pause
+from pyscheduler.model.alert import Delivery, Told
 from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.firing import Firing
 from pyscheduler.model.job import Dependency, Job, JobAlerts, RetryPolicy
@@ -275,6 +276,59 @@ def _plain(value: Any) -> Any:
         case date():
             return value.isoformat()
     return getattr(value, "word", getattr(value, "value", value))
+
+
+# --------------------------------------------------------------------------- alerts
+
+ALERT_COLUMNS: Final = (
+    "alert_id",
+    "kind",
+    "criticality",
+    "job",
+    "run_id",
+    "run_date",
+    "attempt",
+    "raised_at",
+    "message",
+    "scheduler",
+    "detail",
+    "deliveries",
+)
+
+
+def alert_view(told: Told, scheduler: str) -> View:
+    """Return an alert with every delivery; `scheduler` is the name of whoever shows it."""
+    alert = told.alert
+    return {
+        "alert_id": alert.alert_id,
+        "kind": alert.kind.value,
+        "criticality": alert.criticality,
+        "job": alert.job,
+        "run_id": alert.run_id,
+        "run_date": None if alert.run_date is None else alert.run_date.isoformat(),
+        "attempt": alert.attempt,
+        "raised_at": instant(alert.raised_at),
+        "message": alert.message,
+        "scheduler": scheduler,
+        "detail": dict(alert.detail),
+        "deliveries": [delivery_view(delivery) for delivery in told.deliveries],
+    }
+
+
+def delivery_view(delivery: Delivery) -> View:
+    """Return one delivery, without the alert it is of."""
+    return {
+        "notifier": delivery.notifier,
+        "status": delivery.status.value,
+        "attempts": delivery.attempts,
+        "last_error": delivery.last_error,
+        "updated_at": instant(delivery.updated_at),
+    }
+
+
+def dead_view(delivery: Delivery, told: Told, scheduler: str) -> View:
+    """Return a delivery that was given up, with its alert."""
+    return delivery_view(delivery) | {"alert": alert_view(told, scheduler)}
 
 
 def pause_view(what: str, pause: Pause) -> View:

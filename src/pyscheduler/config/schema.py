@@ -19,6 +19,7 @@ from pyscheduler.config.fields import (
     FullText,
     HostPort,
     LeftoversWord,
+    Listen,
     Name,
     NameKey,
     Text,
@@ -43,7 +44,9 @@ class SchedulerKeys(Shape):
     log_dir: FullText | None = key("Where jobs' output goes; relative to this file.", default="logs")
     store: StoreUrl | None = key("sqlite, or a PostgreSQL URL shared by several schedulers.", default="sqlite")
     max_running: AtLeastOne | None = key("How many attempts may run at once.", default=32)
-    listen: HostPort | None = key("The address of API and pages; port 0 is any free one.", default="127.0.0.1:8470")
+    listen: Listen | None = key(
+        "The address of API and pages, or off; port 0 is any free one.", default="127.0.0.1:8470"
+    )
     api_tokens_file: FullText | None = key("The file of API tokens; relative to this file.")
     users_file: FullText | None = key("The file of web users; relative to this file.")
     kill_grace: Duration | None = key("From the polite signal to the last one.", default="10s")

@@ -24,6 +24,7 @@ def settings_of(keys: Mapping[str, Any], main: Path) -> Settings:
     for key, value in keys.items():
         field, convert = _converted(key, main)
         values[field] = value if convert is None or value is None else convert(value)
+    values["listen_is_given"] = "listen" in keys
     return Settings(**values)
 
 

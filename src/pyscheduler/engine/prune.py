@@ -60,6 +60,7 @@ class Pruner:
         horizon = now - timedelta(seconds=settings.retention_s)
         keep = self._needed()
         count = await self._delete_before(horizon, keep)
+        await engine.writer.save(Batch(alerts_before=horizon))
         if settings.log_retention_s is not None:
             logs_before = zone(settings.timezone).today(now - timedelta(seconds=settings.log_retention_s))
             await self._delete_logs_before(min(logs_before, today), keep)

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from pyscheduler import collector
 from pyscheduler.__about__ import __version__
+from pyscheduler.alerts import AlertRoom, Heartbeat
 from pyscheduler.api import build_app, warm_up
 from pyscheduler.api.callers import Caller, Role, Via
 from pyscheduler.api.desk import FrontDesk
@@ -27,11 +28,13 @@ from pyscheduler.engine.core import Engine
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.model.run import Run
 from pyscheduler.service import surroundings
+from pyscheduler.service.entrance import Entrance, Keeper
 from pyscheduler.service.listener import REQUESTS_END_S, Listener
 from pyscheduler.service.notify import Notifier
 from pyscheduler.service.reloading import Reading, Reloader
 from pyscheduler.service.signals import Wishes
 from pyscheduler.service.supervise import Supervisor
+from pyscheduler.web import Dressed, EntrancePages, Press, pages
 
 log = logging.getLogger(__name__)
 runs_log = logging.getLogger("pyscheduler.runs")
@@ -50,7 +53,14 @@ class House:
     """One service. `ready` is set once the first engine runs."""
 
     def __init__(
-        self, config: Config, reading: Reading, wishes: Wishes, ready: asyncio.Event, *, exit_on_failure: bool
+        self,
+        config: Config,
+        reading: Reading,
+        wishes: Wishes,
+        ready: asyncio.Event,
+        entrance: Entrance,
+        *,
+        exit_on_failure: bool,
     ) -> None:
         self._config, self._wishes, self._ready = config, wishes, ready
         self._clock, self._launcher = SystemClock(), MinderLauncher()
@@ -67,8 +77,13 @@ class House:
             on_open=self._opened,
             on_change=self._changed,
         )
-        self._reloader = Reloader(reading, config.settings, self.engine, self._notifier)
-        self._desk = FrontDesk(self)
+        self.alerts = AlertRoom(config, self._clock)
+        self._heartbeat = Heartbeat(self.engine)
+        self._entrance = entrance
+        self._keeper = Keeper(entrance, config.settings, self.engine, self._clock)
+        self._reloader = Reloader(reading, config.settings, self.engine, self._notifier, self._keeper)
+        door = self._keeper.door
+        self._desk = FrontDesk(self, revocations=door.revocations, address=door.address)
         self._small: set[asyncio.Task[None]] = set()
         self.remarks: Sequence[str] = ()
 
@@ -116,8 +131,13 @@ class House:
         log.info("pyscheduler %s (pid %d): %s of %s, state in %s", *what)
         for problem in self._config.warnings:
             log.warning("%s", problem)
+        if self._entrance.address is not None:
+            log.info("listening at http://%s", self._entrance.address)
         await warm_up()
-        listener = Listener(build_app(self, desk=self._desk), listening)
+        door, press = self._keeper.door, Press(self._desk)
+        door.pages = EntrancePages(press)
+        app = Dressed(build_app(self, desk=self._desk, door=door, more=pages(self._desk, press)), press)
+        listener = Listener(app, listening, self._entrance.tcp)
         serving = asyncio.create_task(listener.run(), name="listener")
         supervising = asyncio.create_task(self._supervisor.run(), name="supervisor")
         self._begin_small_tasks()
@@ -135,8 +155,10 @@ class House:
             supervising.cancel()
             for task in self._small:
                 task.cancel()
+            await self.alerts.close()
             await self._launcher.close()
             self._desk.threads.close()
+            self._keeper.door.close()
             self._notifier.close()
 
     async def _end(self, listener: Listener, serving: asyncio.Task[None], supervising: asyncio.Task[int]) -> int | None:
@@ -146,6 +168,7 @@ class House:
             log.critical("the API's server has ended: %s", serving.exception())
         hurrying = asyncio.create_task(self._hurry(listener))
         try:
+            self._desk.farewell()
             listener.close()
             await asyncio.wait((serving,), timeout=REQUESTS_END_S + 2.0)
             if not serving.done():
@@ -178,18 +201,24 @@ class House:
         """Welcome an engine that has started."""
         collector.set_apart()
         engine.subscribe(_log_run)
+        self.alerts.attach(engine)
         self._start_small(self._desk.ledger.opened(engine))
+        self._desk.welcome(engine)
 
     def _changed(self, standing: Standing) -> None:
         if standing.phase is not Phase.RUNNING:
+            if standing.phase is not Phase.STOPPING and standing.trouble:
+                self.alerts.scheduler_failed(standing.trouble)
             self._notifier.status(f"{standing.phase}: {standing.trouble}" if standing.trouble else standing.phase)
             return
         engine = self.engine()
+        self.alerts.scheduler_works()
         jobs, open_runs = _counted(len(engine.config.jobs), "job"), _counted(len(engine.book.open_runs()), "open run")
         self._notifier.ready(f"{jobs}, configuration {engine.config_version}")
         log.info("ready: %s, configuration %d", open_runs, engine.config_version)
         if not self._ready.is_set():
             self._ready.set()
+            self._start_small(self._keeper.keep())
             self._start_small(self._look_around())
             self._start_small(self._check_later())
 
@@ -201,6 +230,7 @@ class House:
         if machine.am_i_pid1():
             self._start_small(self._bury())
         self._start_small(self._say_starting())
+        self._start_small(self._heartbeat.run())
 
     def _start_small(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
