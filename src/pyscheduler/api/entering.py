@@ -15,9 +15,10 @@ from starlette.responses import RedirectResponse, Response
 
 from pyscheduler.api import shapes
 from pyscheduler.api.answers import Json
-from pyscheduler.api.callers import Caller, Via, user_name
+from pyscheduler.api.callers import Caller, Role, Via, user_name
 from pyscheduler.api.door import LINK_PROOF, Door
 from pyscheduler.api.gates import caller_of
+from pyscheduler.api.ledger import Ledger
 from pyscheduler.api.links import LIFE_S
 from pyscheduler.api.pages import page
 from pyscheduler.api.signin import address_of
@@ -27,7 +28,7 @@ from pyscheduler.errors import Conflict, Forbidden
 log = logging.getLogger(__name__)
 
 
-def router(door: Door) -> APIRouter:
+def router(door: Door, ledger: Ledger) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(tags=["sign-in"], responses=shapes.REFUSALS)
 
@@ -40,6 +41,7 @@ def router(door: Door) -> APIRouter:
         agent = request.headers.get("user-agent", "")
         cookie, _ = await door.sign_in(name, LINK_PROOF, address=address, agent=agent)
         log.info("%s came in by a link at %s", name, address)
+        await ledger.signed_in(Caller(name, Role.ADMIN, Via.LINK, address))
         return RedirectResponse("/", 303, {"Set-Cookie": cookie, "Cache-Control": "no-store"})
 
     @routes.post("/api/links", response_model=shapes.Link)
