@@ -46,7 +46,7 @@ class Sent:
         self.under_way = self.most = 0
 
     async def __call__(
-        self, _config: Config, definition: Definition, message: Message, on_end: Callable[[], None]
+        self, config: Config, definition: Definition, message: Message, on_end: Callable[[], None]
     ) -> str | None:
         self.tries.append((definition.name, message.fields["alert_id"]))
         self.under_way += 1
@@ -101,6 +101,7 @@ class Desk:
 
     async def becomes(self, *wanted: tuple[str, str, int, str | None], alert_id: str = "x:failed:0") -> None:
         await until(lambda: self.deliveries(alert_id) == list(wanted), f"{alert_id} becomes {wanted}")
+        await until(lambda: self.night.engine.writer.idle)
         await self.night.engine.settle()  # whoever saved it has gone on, to its next wait
 
 
@@ -142,9 +143,9 @@ async def test_when_the_tries_are_spent_it_is_dead_and_a_replay_tries_again(desk
     await desk.begin()
     desk.sent.broken["ops"] = ["no"] * 4
     await desk.raise_()
-    for tries in (1, 2, 3):
+    for tries, wait in ((1, 10), (2, 20), (3, 30)):
         await desk.becomes(("ops", "pending", tries, "no"))
-        await desk.night.clock.advance(timedelta(seconds=30))
+        await desk.night.clock.advance(timedelta(seconds=wait))
     await desk.becomes(("ops", "dead", 4, "no"))
     ((delivery, told),) = desk.night.engine.store.dead_deliveries()
     assert (delivery.notifier, told.alert.alert_id) == ("ops", "x:failed:0")

@@ -189,7 +189,13 @@ def test_telegram_gets_the_same_line(tmp_path: Path) -> None:
 
 
 def test_a_mail_has_the_line_as_subject_and_the_json_as_text(tmp_path: Path) -> None:
-    options = {"host": "127.0.0.1", "from": "p@example.org", "starttls": "false", "username": "u", "password": "p"}
+    options: dict[str, Any] = {
+        "host": "127.0.0.1",
+        "from": "p@example.org",
+        "starttls": "false",
+        "username": "u",
+        "password": "p",
+    }
     with post() as server:
         message = a_message("load failed:\nBcc: all@example.org\udcff")
         send(tmp_path, "email", message, port=str(server.port), to=["a@example.org", "b@example.org"], **options)
@@ -197,7 +203,7 @@ def test_a_mail_has_the_line_as_subject_and_the_json_as_text(tmp_path: Path) -> 
     assert mail["Subject"] == "[pysched high] load failed: Bcc: all@example.org?"
     assert (mail["To"], mail["Bcc"]) == ("a@example.org, b@example.org", None)
     assert mail["Message-ID"] == "<load.2027-05-20.1.failed.1@example.org>"
-    assert json.loads(mail.get_content())["kind"] == "failed"  # type: ignore[attr-defined]
+    assert json.loads(mail.get_content())["kind"] == "failed"
     assert [line for line in server.said if line.startswith("rcpt")] == [
         "rcpt TO:<a@example.org>",
         "rcpt TO:<b@example.org>",
@@ -205,7 +211,7 @@ def test_a_mail_has_the_line_as_subject_and_the_json_as_text(tmp_path: Path) -> 
 
 
 def test_a_mail_that_is_refused_says_why_without_what(tmp_path: Path) -> None:
-    options = {"host": "127.0.0.1", "from": "p@example.org", "to": "a@example.org", "starttls": "false"}
+    options: dict[str, Any] = {"host": "127.0.0.1", "from": "p@example.org", "to": "a@example.org", "starttls": "false"}
     with (
         post(refuses="550 no such user") as server,
         pytest.raises(NotifyError, match=r"127\.0\.0\.1 did not take the mail"),
@@ -215,7 +221,7 @@ def test_a_mail_that_is_refused_says_why_without_what(tmp_path: Path) -> None:
 
 def test_a_mail_is_not_sent_in_clear_unless_asked_for(tmp_path: Path) -> None:
     """starttls is on by default, and a server without it gets nothing."""
-    options = {"host": "127.0.0.1", "from": "p@example.org", "to": "a@example.org"}
+    options: dict[str, Any] = {"host": "127.0.0.1", "from": "p@example.org", "to": "a@example.org"}
     with post() as server, pytest.raises(NotifyError):
         send(tmp_path, "email", port=str(server.port), **options)
     assert server.mails == []

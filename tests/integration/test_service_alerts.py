@@ -1,4 +1,4 @@
-"""A whole service that tells people: over HTTP, through a crash, a full disk, a reload. Spec: jobs.md 15; DESIGN 1, P3."""
+"""A whole service that tells people: over HTTP, through a crash, a full disk, a reload. Spec: jobs.md 15; DESIGN 1."""
 
 from __future__ import annotations
 
