@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from pyscheduler.api.desk import FrontDesk
-from pyscheduler.web import job_pages
+from pyscheduler.web import graph_page, job_pages, timeline_page
 from pyscheduler.web.press import Press
 
 
 def routers(desk: FrontDesk, press: Press) -> list[APIRouter]:
     """Return the routes of these pages."""
-    return [job_pages.router(desk, press)]
+    return [room.router(desk, press) for room in (job_pages, graph_page, timeline_page)]
