@@ -115,7 +115,7 @@ def _links(there: Zone, asked: TimelinePage, span: Span, now: datetime) -> dict[
         "later": to(span.zoom, *timescale.after(there, span)),
         "present": to(span.zoom, None),
         "zooms": [(zoom, to(zoom, there.today(middle), middle)) for zoom in Zoom],
-        "here": to(span.zoom, span.day, span.start),
+        "base": to(span.zoom, span.day, span.start),
         "with_empty": to(span.zoom, span.day, span.start, "1"),
     }
 
