@@ -13,6 +13,8 @@ PyschedError                    where · what · how to mend
 │   ├── TooSlow        408
 │   ├── TooLarge       413
 │   ├── WrongType      415
+│   ├── KeyReused      422
+│   ├── TooMany        429
 │   ├── HeadTooLarge   431
 │   └── Unavailable    503      stopping, starting, or failed
 ├── StoreError                  the operator: the disk, the file, the server
@@ -127,6 +129,24 @@ class WrongType(ActionError):
 
     code = "wrong-type"
     status = 415
+
+
+class KeyReused(ActionError):
+    """An idempotency key came back with another request."""
+
+    code = "key-reused"
+    status = 422
+
+
+class TooMany(ActionError):
+    """The caller asks for more than its share; `wait_s` says after how many seconds to ask again."""
+
+    code = "too-many"
+    status = 429
+
+    def __init__(self, what: str, *, where: str = "", mend: str = "", wait_s: int = 1) -> None:
+        super().__init__(what, where=where, mend=mend)
+        self.wait_s = wait_s
 
 
 class HeadTooLarge(ActionError):

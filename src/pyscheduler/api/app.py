@@ -14,7 +14,20 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from pyscheduler.__about__ import __version__
-from pyscheduler.api import coming, config, events, jobs, logs, problems, run_actions, runs, scheduler
+from pyscheduler.api import (
+    bulk,
+    coming,
+    config,
+    events,
+    jobs,
+    live,
+    logs,
+    previews,
+    problems,
+    run_actions,
+    runs,
+    scheduler,
+)
 from pyscheduler.api.answers import Json
 from pyscheduler.api.callers import Identify, peer_caller
 from pyscheduler.api.desk import FrontDesk
@@ -56,7 +69,7 @@ def build_app(
             Exception: problems.on_bug,
         },
     )
-    for room in (scheduler, jobs, runs, run_actions, logs, events, coming, config):
+    for room in (scheduler, jobs, bulk, previews, runs, run_actions, logs, events, live, coming, config):
         # Not include_router: that would build every route a second time, on the loop, at the first request for it.
         app.router.routes.extend(room.router(desk).routes)
     for routes in more:

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import ParamSpec, TypeVar
 
+from pyscheduler.api.callers import Caller
 from pyscheduler.api.host import Host
+from pyscheduler.api.hub import Hub
+from pyscheduler.api.streams import Streams
 from pyscheduler.api.threads import Threads
 from pyscheduler.api.views import View, pause_view
 from pyscheduler.engine.absent import no_such_job
@@ -15,6 +18,7 @@ from pyscheduler.engine.core import Engine
 from pyscheduler.engine.explain import say_in
 from pyscheduler.engine.pauses import EVERYTHING
 from pyscheduler.engine.waiting import shown_reason
+from pyscheduler.errors import BadRequest
 from pyscheduler.model.job import Job
 from pyscheduler.model.run import Attempt, Run, RunState
 from pyscheduler.store import Store
@@ -30,6 +34,19 @@ class FrontDesk:
 
     host: Host
     threads: Threads = field(default_factory=Threads)
+    streams: Streams = field(default_factory=Streams)
+    hub: Hub = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hub", Hub(self.streams))
+
+    def welcome(self, engine: Engine) -> None:
+        """Hear of this engine from now on; harmless when that is so already. On the loop."""
+        self.hub.follow(engine)
+
+    def farewell(self) -> None:
+        """End what does not end by itself: the service stops."""
+        self.streams.shut()
 
     @property
     def engine(self) -> Engine:
@@ -46,6 +63,16 @@ class FrontDesk:
         if job is None:
             raise no_such_job(name, self.engine.config.jobs)
         return job
+
+    def admit(self, caller: Caller, name: str, reason: str) -> None:
+        """Let an action on a job, or on a run of it, through. Raises BadRequest where the job asks for a reason.
+
+        A job that is not configured any more asks for nothing.
+        """
+        job = self.engine.config.jobs.get(name)
+        if job is not None and job.require_reason and not reason.strip():
+            what = f"job {name} asks for a reason with every action"
+            raise BadRequest(what, where=str(job.source), mend="send `reason`, or --reason on the command line")
 
     def paused(self, name: str) -> View | None:
         """Return what keeps a job paused, if anything does."""

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from pyscheduler.api.answers import Json
-from pyscheduler.errors import ActionError, ConfigError, EngineFailedError, PyschedError, StoreError
+from pyscheduler.errors import ActionError, ConfigError, EngineFailedError, PyschedError, StoreError, TooMany
 from pyscheduler.model.problem import Problem, Severity
 
 log = logging.getLogger(__name__)
@@ -32,8 +32,8 @@ def answer_to(error: PyschedError) -> Json:
     else:
         parts = {"error": error.what, "mend": error.mend, "where": error.where}
         body = {name: text for name, text in parts.items() if text or name == "error"}
-    headers = {"Retry-After": "1"} if status == 503 else None
-    return Json(body, status, headers)
+    wait_s = error.wait_s if isinstance(error, TooMany) else 1 if status == 503 else None
+    return Json(body, status, None if wait_s is None else {"Retry-After": str(wait_s)})
 
 
 def status_of(error: PyschedError) -> int:

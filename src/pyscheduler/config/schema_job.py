@@ -229,6 +229,9 @@ class JobDefaults(Shape):
     description: Text | None = key("What it is for.")
     owner: Text | None = key("Who answers for it.")
     enabled: Bool | None = key("false: no runs are ever created, open ones are cancelled.", default=True)
+    require_reason: Bool | None = key(
+        "true: no action on it or on its runs is taken without a reason.", default=False, examples=[True]
+    )
     min_age: DurationOrZero | None = key("A watched file must be unchanged so long.", default="30s")
     poll: Duration | None = key("How often a watcher looks.", default="10s")
     give_up_after: Duration | None = key("How long a watcher waits.", default="1d")

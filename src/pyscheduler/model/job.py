@@ -263,6 +263,7 @@ class Job:
     description: str = ""
     owner: str = ""
     enabled: bool = True
+    require_reason: bool = False
     watch: str | None = None
     min_age_s: float = 30.0
     poll_s: float = 10.0

@@ -111,7 +111,8 @@ class House:
         for problem in self._config.warnings:
             log.warning("%s", problem)
         await warm_up()
-        app = Dressed(build_app(self, desk=self._desk, more=pages(self._desk)), Press(self._desk))
+        press = Press(self._desk)
+        app = Dressed(build_app(self, desk=self._desk, more=pages(self._desk, press)), press)
         listener = Listener(app, listening)
         serving = asyncio.create_task(listener.run(), name="listener")
         supervising = asyncio.create_task(self._supervisor.run(), name="supervisor")
@@ -141,6 +142,7 @@ class House:
             log.critical("the API's server has ended: %s", serving.exception())
         hurrying = asyncio.create_task(self._hurry(listener))
         try:
+            self._desk.farewell()
             listener.close()
             await asyncio.wait((serving,), timeout=REQUESTS_END_S + 2.0)
             if not serving.done():
@@ -173,6 +175,7 @@ class House:
         """Welcome an engine that has started."""
         collector.set_apart()
         engine.subscribe(_log_run)
+        self._desk.welcome(engine)
 
     def _changed(self, standing: Standing) -> None:
         if standing.phase is not Phase.RUNNING:

@@ -105,6 +105,10 @@ class Reads(ABC):
         """Return the run, or None."""
         return self._read(lambda snapshot: details.get_run(snapshot, run_id))
 
+    def ended_of_date(self, day: date, limit: int) -> tuple[list[Run], bool]:
+        """Return up to `limit` ended runs of one run date, failed ones first, and whether these are all of them."""
+        return recall.ended_of_date(self._read, day, limit)
+
     def runs(self, query: RunQuery) -> Page[Run]:
         """Return one page of runs. Raises BadRequest for a cursor that is none of ours."""
         return self._read(lambda snapshot: queries.list_runs(snapshot, query))

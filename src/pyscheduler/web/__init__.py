@@ -12,14 +12,20 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from pyscheduler.api.desk import FrontDesk
-from pyscheduler.web import assets, places
+from pyscheduler.web import assets, board, palette, places, run_page
+from pyscheduler.web.day_sheets import DaySheets
 from pyscheduler.web.dressed import Dressed
 from pyscheduler.web.press import Press
 
 __all__ = ["Dressed", "Press", "pages"]
 
 
-def pages(desk: FrontDesk) -> list[APIRouter]:
+def pages(desk: FrontDesk, press: Press) -> list[APIRouter]:
     """Return the routes of every page, and of the files they need."""
-    press = Press(desk)
-    return [assets.router(), *places.routers(desk, press)]
+    return [
+        assets.router(),
+        board.router(desk, press, DaySheets(desk)),
+        run_page.router(desk, press),
+        palette.router(desk, press),
+        *places.routers(desk, press),
+    ]

@@ -67,6 +67,8 @@ def duration(seconds: float | None) -> str:
         return ""
     if seconds < 0:
         return "-" + duration(-seconds)
+    if 0 < seconds < 0.05:
+        return "<0.1s"
     if seconds < 9.95:
         return f"{seconds:.1f}s" if seconds % 1 else f"{seconds:.0f}s"
     whole = round(seconds)

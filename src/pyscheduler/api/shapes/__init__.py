@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pyscheduler.api.shapes.base import REFUSALS, BadRequestRefusal, ConfigProblem, Listed, Refusal, Shape
 from pyscheduler.api.shapes.coming import Answer, Firing, Firings, Forecast, ForecastEntry, Why
+from pyscheduler.api.shapes.deeds import Bulk, BulkResult, Preview, PreviewEffect, PreviewResult
 from pyscheduler.api.shapes.jobs import Job, JobDetail, Jobs, OneJob, Pause
 from pyscheduler.api.shapes.runs import (
     Attempt,
@@ -50,6 +51,8 @@ __all__ = [
     "Attempts",
     "BadRequestRefusal",
     "Between",
+    "Bulk",
+    "BulkResult",
     "CatchUp",
     "CaughtUp",
     "ConfigProblem",
@@ -78,6 +81,9 @@ __all__ = [
     "Paused",
     "Pool",
     "PoolHolder",
+    "Preview",
+    "PreviewEffect",
+    "PreviewResult",
     "Refusal",
     "Reload",
     "ReloadFailure",

@@ -44,6 +44,7 @@ REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
     403: {"model": Refusal},
     404: {"model": Refusal},
     409: {"model": Refusal},
+    429: {"model": Refusal},
     503: {"model": Refusal},
 }
 

@@ -24,36 +24,51 @@ function plural(count) {
   return count === 1 ? "1 run" : `${count} runs`;
 }
 
-/** Return what the scheduler says the action would do, as an element; a short sentence where it cannot say. */
+/** Return what the scheduler says the action would do, as an element; its refusal where it would refuse. */
 async function preview(action, runs, downstream) {
   try {
     const found = runs.length === 1
       ? await api("GET", `/api/runs/${encodeURIComponent(runs[0])}/preview?action=${action}&downstream=${downstream}`)
       : await api("POST", "/api/runs/bulk/preview", { action, run_ids: runs });
-    return previewed(found, runs);
+    return previewed(found);
   } catch (error) {
-    if (error instanceof Refused && (error.status === 404 || error.status === 405)) return make("p", { class: "muted", text: MEANS[action] });
     if (error instanceof Refused) return make("p", { class: "banner bad", role: "alert", text: error.mend ? `${error.message} — ${error.mend}` : error.message });
     throw error;
   }
 }
 
-const PARTS = [
-  ["starts", "running", "starts"], ["delays", "waiting", "waits or is delayed"], ["skips", "skipped", "is skipped"],
-  ["reopens", "retry", "is opened again"], ["refused", "failed", "cannot"],
-];
+// What an effect is called (the API's `what`), its mark, and its words for one run and for many.
+const WHAT = {
+  starts: ["running", "starts", "start"],
+  queues: ["queued", "stands in line", "stand in line"],
+  waits: ["waiting", "waits", "wait"],
+  held: ["held", "is held", "are held"],
+  blocked: ["blocked", "is blocked", "are blocked"],
+  skipped: ["skipped", "is skipped", "are skipped"],
+  cancelled: ["cancelled", "is cancelled", "are cancelled"],
+  ends: ["cancelled", "ends", "end"],
+};
 
-function previewed(found, runs) {
-  const box = make("div", {});
-  for (const [key, shape, words] of PARTS) {
-    const items = Array.isArray(found?.[key]) ? found[key] : [];
-    if (!items.length) continue;
-    const names = items.slice(0, SHOWN).map((item) => (typeof item === "string" ? item : item.run_id || item.job || item.text || ""));
-    const more = items.length > SHOWN ? ` and ${items.length - SHOWN} more` : "";
-    box.append(make("p", {}, mark(shape), ` ${words}: ${names.join(", ")}${more}`));
+/** Show a preview: for each kind of effect which runs it befalls, then the runs that the action does not apply to. */
+export function previewed(found) {
+  const box = make("div", { class: "preview" });
+  const effects = found?.effects || [];
+  for (const [what, [shape, one, many]] of Object.entries(WHAT)) {
+    const these = effects.filter((effect) => effect.what === what);
+    if (!these.length) continue;
+    const count = found.counts?.[what] || these.length;
+    const names = these.slice(0, SHOWN).map((effect) => make("li", { title: effect.reason || "" }, make("span", { class: "mono", text: effect.run_id }),
+      make("span", { class: "muted", text: effect.reason ? ` ${effect.reason}` : "" })));
+    if (count > names.length) names.push(make("li", { class: "muted", text: `and ${count - names.length} more` }));
+    box.append(make("p", {}, mark(shape), make("b", { text: ` ${plural(count)} ` }), count === 1 ? one : many), make("ul", { class: "effects" }, ...names));
   }
-  for (const line of found?.text ? [found.text].flat() : []) box.append(make("p", { text: line }));
-  if (!box.children.length) box.append(make("p", { class: "muted", text: `${plural(runs.length)}.` }));
+  const refused = (found?.results || []).filter((each) => !each.ok);
+  if (refused.length) {
+    const names = refused.slice(0, SHOWN).map((each) => make("li", {}, make("span", { class: "mono", text: each.run_id }), make("span", { class: "muted", text: ` ${each.error}` })));
+    if (refused.length > SHOWN) names.push(make("li", { class: "muted", text: `and ${refused.length - SHOWN} more` }));
+    box.append(make("p", {}, mark("failed"), make("b", { text: ` ${plural(refused.length)} ` }), "not concerned"), make("ul", { class: "effects" }, ...names));
+  }
+  if (!box.children.length) box.append(make("p", { class: "muted", text: "Nothing else moves." }));
   return box;
 }
 
@@ -70,7 +85,7 @@ async function confirmed(action, runs) {
     make("p", { text: MEANS[action] }), what,
   );
   if (action === "rerun" && runs.length === 1) {
-    form.append(make("label", {}, downstream, " and all ended runs that depend on it"));
+    form.append(make("label", { class: "check" }, downstream, " and all ended runs that depend on it"));
   }
   form.append(
     make("label", { for: "ask-reason", text: "Reason" }), reason,
@@ -92,24 +107,10 @@ async function one(action, run, { reason, downstream }) {
   return api("POST", `/api/runs/${encodeURIComponent(run)}/${action}`, body);
 }
 
-/** Act on many: in one request where the scheduler takes it, else one after the other. Returns a result each. */
+/** Act on many in one request. Returns a result each. */
 async function many(action, runs, given) {
-  try {
-    const found = await api("POST", "/api/runs/bulk", { action, run_ids: runs, reason: given.reason });
-    return found.results.map((each) => ({ run: each.run_id, ok: each.ok, error: each.error || "", mend: each.mend || "" }));
-  } catch (error) {
-    if (!(error instanceof Refused) || (error.status !== 404 && error.status !== 405)) throw error;
-  }
-  const results = [];
-  for (const run of runs) {
-    try {
-      await one(action, run, given);
-      results.push({ run, ok: true, error: "", mend: "" });
-    } catch (error) {
-      results.push({ run, ok: false, error: error.message, mend: error.mend || "" });
-    }
-  }
-  return results;
+  const found = await api("POST", "/api/runs/bulk", { action, run_ids: runs, reason: given.reason });
+  return found.results.map((each) => ({ run: each.run_id, ok: each.ok, error: each.error || "", mend: each.mend || "" }));
 }
 
 function report(action, results) {

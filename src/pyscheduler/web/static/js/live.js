@@ -3,7 +3,8 @@
 import { durationText } from "./clock.js";
 
 const STALE_S = 10;
-const QUIET_S = 6; // nothing heard for so long: look for ourselves
+const PING_S = 5; // how often the scheduler says that it is there when nothing happens
+const QUIET_S = 7; // nothing heard for so long: look for ourselves
 const AGAIN_MS = 5000;
 let heard = performance.now();
 let source = null;
@@ -31,7 +32,7 @@ function open(path) {
       } catch {
         // a ping has no words
       }
-      for (const each of [data].flat()) tell(kind, each);
+      tell(kind, data);
     });
   }
   source.onerror = () => {
@@ -56,7 +57,7 @@ function watch(look) {
 }
 
 /** Call `listener(kind, data)` for everything that happens; `look` fetches what is on the page when all is quiet. */
-export function listen(listener, look, path = "/events") {
+export function listen(listener, look, path = `/events?ping=${PING_S}`) {
   listeners.add(listener);
   if (!source) {
     open(path);
