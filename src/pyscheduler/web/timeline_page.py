@@ -1,13 +1,14 @@
 """What ran when, and what is expected: a lane a job, a bar an attempt, a ghost a run to come. Spec: jobs.md 15.8.
 
 A page has at most 200 lanes. What ran is found through the logbook's own index of starts, from a day before the
-stretch on: an attempt that began even earlier is seen while it runs, and else not.
+stretch on: an attempt that began even earlier is seen while it runs, and else not. What is due and has not begun is a
+hollow bar from then until now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Annotated, Any, Final
 
@@ -19,7 +20,7 @@ from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.durations import Durations
 from pyscheduler.errors import BadRequest
 from pyscheduler.model.job import Job
-from pyscheduler.model.run import Attempt
+from pyscheduler.model.run import Attempt, Run, RunState
 from pyscheduler.store import Store
 from pyscheduler.store.questions import LineQuery
 from pyscheduler.timetable.zone import Zone, zone
@@ -32,6 +33,7 @@ from pyscheduler.web.timescale import Span, Zoom
 STARTS_READ: Final = SHOWN + 100
 """Starts of one job that are looked up: beyond them the lane says that there are more."""
 LOOK_BACK: Final = timedelta(days=1)
+BEFORE_READ: Final = 20
 RUNNING: Final = "running"
 
 
@@ -56,13 +58,18 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
         jobs = [job for job in engine.config.jobs.values() if _matches(job, asked)]
         shown = Paged(sorted(jobs, key=lambda job: job.name), asked.page)
         names = [job.name for job in shown.rows]
-        going = {run.run_id for name in names for run in engine.book.open_for(name) if run.attempt}
+        open_runs = {name: engine.book.open_for(name) for name in names} if span.start <= now else {}
+        going = {run.run_id for runs in open_runs.values() for run in runs if run.attempt}
         ran = await desk.ask(lambda store: {name: _ran(store, name, span) for name in names})
         going -= {piece.run_id for found in ran.values() for piece in found.pieces}
         late = await desk.ask(lambda store: _attempts(store, going))
         durations.listen_to(engine)
         coming, remark = await _coming(desk, durations, names, span, now)
-        lanes = [_lane(name, span, now, ran[name], late.get(name, []), coming.get(name, [])) for name in names]
+        due = {name: list(_due(runs, now)) for name, runs in open_runs.items()}
+        lanes = [
+            _lane(name, span, now, ran[name], late.get(name, []), [*due.get(name, []), *coming.get(name, [])])
+            for name in names
+        ]
         filled = [each for each in lanes if each.bars or each.ghosts]
         hides = shown.pages == 1 and not asked.empty and len(filled) < len(lanes)
         return await press.page(
@@ -124,19 +131,13 @@ def _links(there: Zone, asked: TimelinePage, span: Span, now: datetime) -> dict[
 
 
 def _ran(store: Store, name: str, span: Span) -> Ran:
-    """Return a job's attempts that began in the stretch, or in the day before it."""
-    query = LineQuery(
-        job=name,
-        action="attempt_started",
-        since=span.start - LOOK_BACK,
-        until=span.end,
-        limit=STARTS_READ,
-        newest_first=False,
-    )
-    page = store.lines(query)
-    started = {(line.run_id, line.detail.get("attempt")) for line in page.items if line.run_id}
-    attempts = store.attempts_of({run_id for run_id, _ in started})
-    rows = [row for each in attempts.values() for row in each if (row.run_id, row.attempt) in started]
+    """Return a job's attempts that began in the stretch, and the latest ones that began in the day before it."""
+    started = LineQuery(job=name, action="attempt_started", limit=STARTS_READ)
+    page = store.lines(replace(started, since=span.start, until=span.end, newest_first=False))
+    before = store.lines(replace(started, since=span.start - LOOK_BACK, until=span.start, limit=BEFORE_READ))
+    wanted = {(line.run_id, line.detail.get("attempt")) for line in (*page.items, *before.items) if line.run_id}
+    attempts = store.attempts_of({run_id for run_id, _ in wanted})
+    rows = [row for each in attempts.values() for row in each if (row.run_id, row.attempt) in wanted]
     return Ran(tuple(map(_piece, rows)), page.next_cursor is not None)
 
 
@@ -151,6 +152,13 @@ def _attempts(store: Store, run_ids: Iterable[str]) -> dict[str, list[Piece]]:
 def _piece(attempt: Attempt) -> Piece:
     word = RUNNING if attempt.outcome is None else attempt.outcome.value
     return Piece(attempt.started_at, attempt.ended_at, word, attempt.run_id, attempt.attempt)
+
+
+def _due(runs: Iterable[Run], now: datetime) -> Iterator[Piece]:
+    """Yield what is due and has not begun, or waits for its next try."""
+    for run in runs:
+        if run.state is not RunState.RUNNING and run.scheduled_at < now:
+            yield Piece(run.scheduled_at, None, run.state.value, run.run_id)
 
 
 def _lane(name: str, span: Span, now: datetime, ran: Ran, late: list[Piece], coming: list[Piece]) -> Lane:
