@@ -12,6 +12,7 @@ from pyscheduler.api.coming import FORECAST_DAYS, expected, with_upstreams
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.durations import Durations
 from pyscheduler.api.views import instant
+from pyscheduler.engine.pauses import EVERYTHING
 from pyscheduler.errors import BadRequest
 from pyscheduler.model.job import Job
 from pyscheduler.timetable.zone import zone
@@ -51,7 +52,7 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
             start=asked.start or desk.today(),
             shown=shown,
             paused=paused,
-            everything=engine.desk.pauses.get("") is not None,
+            everything=engine.desk.pauses.get(EVERYTHING) is not None,
             too_much=too_much,
             tags=sorted({tag for job in engine.config.jobs.values() for tag in job.tags}),
             base=link("/forecast", **where),
@@ -72,7 +73,7 @@ def _window(desk: FrontDesk, asked: ForecastPage) -> tuple[datetime, datetime]:
     except (ValueError, OverflowError):
         raise BadRequest(f"{first} is too far away", mend="choose a nearer date") from None
     since = now if begin <= now < end else begin - timedelta(microseconds=1)
-    return since, min(end, since + timedelta(days=FORECAST_DAYS))
+    return since, min(end - timedelta(microseconds=1), since + timedelta(days=FORECAST_DAYS))
 
 
 def _matches(job: Job, asked: ForecastPage) -> bool:

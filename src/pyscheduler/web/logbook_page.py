@@ -7,6 +7,7 @@ Filters are the store's and have indexes. A text is looked for here, in the line
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Final
@@ -25,10 +26,12 @@ from pyscheduler.timetable.zone import zone
 from pyscheduler.web.asked import LogbookPage, link
 from pyscheduler.web.press import Press
 from pyscheduler.web.timescale import day_start
+from pyscheduler.web.words import Times
 
 LINES: Final = 100
 LOOKED_AT: Final = 10_000
 A_PIECE: Final = 1000
+_INSTANT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?[+-]\d{2}:\d{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +112,13 @@ def _searched(line: LogbookLine) -> str:
     return " ".join((line.actor, line.action, line.run_id or "", line.job or "", detail_text(line))).casefold()
 
 
-def detail_text(line: LogbookLine) -> str:
-    """Return what a line tells beside its action, in words as far as its parts are words."""
+def detail_text(line: LogbookLine, times: Times | None = None) -> str:
+    """Return what a line tells beside its action, in words where its parts are words; instants as `times` has them."""
     parts = ((name.replace("_", " "), value) for name, value in line.detail.items())
-    return ", ".join(f"{name} {_word(value)}" for name, value in parts if value not in (None, ""))
+    return ", ".join(f"{name} {_word(value, times)}" for name, value in parts if value not in (None, ""))
 
 
-def _word(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _word(value: object, times: Times | None) -> str:
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return times.full(datetime.fromisoformat(value)) if times is not None and _INSTANT.fullmatch(value) else value
