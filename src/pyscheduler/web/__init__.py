@@ -15,9 +15,10 @@ from pyscheduler.api.desk import FrontDesk
 from pyscheduler.web import assets, board, palette, places, run_page
 from pyscheduler.web.day_sheets import DaySheets
 from pyscheduler.web.dressed import Dressed
+from pyscheduler.web.entrance import EntrancePages
 from pyscheduler.web.press import Press
 
-__all__ = ["Dressed", "Press", "pages"]
+__all__ = ["Dressed", "EntrancePages", "Press", "pages"]
 
 
 def pages(desk: FrontDesk, press: Press) -> list[APIRouter]:
