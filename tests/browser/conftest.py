@@ -77,7 +77,9 @@ def open_page(browser: Any) -> Iterator[OpenPage]:
     faults: list[str] = []
     is_expected: list[str] = []
 
-    def open_(place: World, path: str, *, size: tuple[int, int] = WIDE, scheme: str = "light", touch: bool = False) -> Any:
+    def open_(
+        place: World, path: str, *, size: tuple[int, int] = WIDE, scheme: str = "light", touch: bool = False
+    ) -> Any:
         context = browser.new_context(
             base_url=place.url,
             viewport={"width": size[0], "height": size[1]},
@@ -89,7 +91,9 @@ def open_page(browser: Any) -> Iterator[OpenPage]:
         page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)
         page.on("pageerror", lambda error: faults.append(f"{path}: {error}"))
-        page.on("console", lambda message: faults.append(f"{path}: {message.text}") if message.type == "error" else None)
+        page.on(
+            "console", lambda message: faults.append(f"{path}: {message.text}") if message.type == "error" else None
+        )
         page.goto(path, wait_until="load")
         page.wait_for_function("document.readyState === 'complete'")
         return page
