@@ -23,6 +23,7 @@ from pyscheduler.engine.core import Engine
 from pyscheduler.model.batch import Batch
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.job import ConfigSource
+from pyscheduler.model.run import RunState
 from pyscheduler.store import Store
 from pyscheduler.store.questions import RunQuery
 from pyscheduler.testing import FakeResult
