@@ -81,9 +81,8 @@ def build_app(
     for room in rooms:
         # Not include_router: that would build every route a second time, on the loop, at the first request for it.
         app.router.routes.extend(room.router(desk).routes)
-    if door is not None:
-        for way in (signin.router(door, desk.ledger), entering.router(door, desk.ledger), sessions.router(door)):
-            app.router.routes.extend(way.routes)
+    for way in (signin, entering, sessions) if door is not None else ():
+        app.router.routes.extend(way.router(desk, door).routes)
     for routes in more:
         app.router.routes.extend(routes.routes)
 
