@@ -207,7 +207,7 @@ def _add() -> Statement:
 
 @cache
 def _last() -> Statement:
-    return compiled(select(_audit.id, _audit.hash).order_by(_audit.id.desc()).limit(1))
+    return compiled(select(_audit.id, _audit.hash).where(_audit.id > 0).order_by(_audit.id.desc()).limit(1))
 
 
 @cache
@@ -227,7 +227,7 @@ def _engine_value() -> Statement:
 
 @cache
 def _beginning() -> Statement:
-    return compiled(select(_audit.id, _audit.at).order_by(_audit.id).limit(bindparam("count")))
+    return compiled(select(_audit.id, _audit.at).where(_audit.id > 0).order_by(_audit.id).limit(bindparam("count")))
 
 
 @cache
