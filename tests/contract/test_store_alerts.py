@@ -45,7 +45,7 @@ def test_what_is_saved_is_read_back_whole(open_again: OpenAgain) -> None:
     told = store.alert("x:failed:2")
     assert told is not None
     assert told.alert == alert
-    pending = {"status": DeliveryStatus.PENDING, "updated_at": NOON}
+    pending: dict[str, Any] = {"status": DeliveryStatus.PENDING, "updated_at": NOON}
     assert told.deliveries == tuple(
         Delivery(alert_id="x:failed:2", notifier=name, **pending) for name in ("ops", "team")
     )
