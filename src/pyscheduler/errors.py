@@ -6,6 +6,7 @@ PyschedError                    where · what · how to mend
 ├── NaiveTime (ValueError)      the caller's code: an instant without a zone is never guessed at
 ├── ActionError                 the caller of an action; `.status` is the HTTP status it becomes
 │   ├── BadRequest     400
+│   ├── Unauthorised   401
 │   ├── Forbidden      403
 │   ├── NotFound       404
 │   ├── Conflict       409
@@ -13,6 +14,9 @@ PyschedError                    where · what · how to mend
 │   ├── TooSlow        408
 │   ├── TooLarge       413
 │   ├── WrongType      415
+│   ├── KeyReused      422
+│   ├── TooMany        429
+│   ├── Throttled      429
 │   ├── HeadTooLarge   431
 │   └── Unavailable    503      stopping, starting, or failed
 ├── StoreError                  the operator: the disk, the file, the server
@@ -88,6 +92,13 @@ class BadRequest(ActionError):
     status = 400
 
 
+class Unauthorised(ActionError):
+    """Nobody can tell who the caller is, or what was shown as proof is none."""
+
+    code = "unauthorised"
+    status = 401
+
+
 class Forbidden(ActionError):
     """The caller may not do this."""
 
@@ -128,6 +139,35 @@ class WrongType(ActionError):
 
     code = "wrong-type"
     status = 415
+
+
+class KeyReused(ActionError):
+    """An idempotency key came back with another request."""
+
+    code = "key-reused"
+    status = 422
+
+
+class TooMany(ActionError):
+    """The caller asks for more than its share; `wait_s` says after how many seconds to ask again."""
+
+    code = "too-many"
+    status = 429
+
+    def __init__(self, what: str, *, where: str = "", mend: str = "", wait_s: int = 1) -> None:
+        super().__init__(what, where=where, mend=mend)
+        self.wait_s = wait_s
+
+
+class Throttled(ActionError):
+    """Too many sign-ins have failed: none is looked at for `wait_s` seconds."""
+
+    code = "throttled"
+    status = 429
+
+    def __init__(self, what: str, *, wait_s: float, where: str = "", mend: str = "") -> None:
+        self.wait_s = wait_s
+        super().__init__(what, where=where, mend=mend)
 
 
 class HeadTooLarge(ActionError):

@@ -6,7 +6,7 @@ import re
 
 from tests.serving import ROOT, Served
 
-ROUTE = re.compile(r"`(GET|POST) (/api/[^`?]*)`")
+ROUTE = re.compile(r"`(GET|POST) (/[^`?]*)`")
 
 
 def test_the_manual_names_every_route(service: Served) -> None:

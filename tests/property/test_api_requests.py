@@ -144,6 +144,7 @@ class Office:
             (method.upper(), path, [each["name"] for each in route.get("parameters", []) if each["in"] == "query"])
             for path, methods in found.items()
             for method, route in methods.items()
+            if "text/event-stream" not in route["responses"]["200"]["content"]  # does not end by itself
         ]
 
     def ask(self, method: str, path: str, params: dict[str, Any], body: Any) -> httpx.Response:

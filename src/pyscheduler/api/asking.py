@@ -89,6 +89,9 @@ Since = Annotated[
     WithJsonSchema({"anyOf": [{"type": "string", "format": "date"}, {"type": "string", "format": "date-time"}]}),
 ]
 Name = Annotated[str, BeforeValidator(read_name)]
+RunId = Annotated[str, Field(min_length=1, max_length=100)]
+DeedName = Literal["hold", "release", "kill", "force-start", "skip", "cancel", "mark-success", "mark-failed", "rerun"]
+"""What may be done to a run."""
 Reason = Annotated[str, Field(max_length=REASON_CHARACTERS, description="Why, for the logbook")]
 
 
@@ -151,6 +154,23 @@ class DeadAsked(Asked):
     limit: Annotated[int, Field(ge=1, le=1000)] = 100
 
 
+class AuditAsked(PageAsked):
+    """Which rows of the audit log; `since` is included, `until` is not."""
+
+    actor: Annotated[str | None, Field(max_length=200)] = None
+    action: Annotated[str | None, Field(max_length=200)] = None
+    subject: Annotated[str | None, Field(max_length=200, description="A run's id, a job's or a user's name")] = None
+    since: Instant | None = None
+    until: Instant | None = None
+    q: Annotated[str, Field(max_length=100, description="In everything that people read of a row")] = ""
+
+
+class VerifyAsked(Asked):
+    """A row that is known from elsewhere, as `ID:HASH`: the chain must have it."""
+
+    head: Annotated[str | None, Field(pattern=r"^\d{1,18}:[0-9a-f]{64}$")] = None
+
+
 class JobsAsked(Asked):
     """Which jobs, by name. Without `limit` all of them."""
 
@@ -179,6 +199,23 @@ class LogAsked(Asked):
     offset: Annotated[int | None, Field(ge=0)] = None
     limit: Annotated[int, Field(ge=1, le=65536)] = 65536
     raw: Literal["0", "1"] = "0"
+
+
+class EventStreamAsked(Asked):
+    """What to hear of, after which event (`Last-Event-ID` wins); `ping` seconds without news bring a `ping` event."""
+
+    after: Annotated[str | None, Field(max_length=100)] = None
+    run_date: Day | None = None
+    job: Name | None = None
+    run: Annotated[str | None, Field(max_length=100)] = None
+    ping: Annotated[int | None, Field(ge=1, le=60)] = None
+
+
+class LogStreamAsked(Asked):
+    """Which log: of the latest attempt unless named."""
+
+    stream: Literal["stdout", "stderr"] = "stdout"
+    attempt: Annotated[int | None, Field(ge=1)] = None
 
 
 class WhyAsked(Asked):
@@ -230,6 +267,51 @@ class ReplayAct(Act):
     """A replay: of one notifier's delivery, or of every dead one."""
 
     notifier: Name | None = None
+
+
+class Selection(Asked):
+    """Which runs, by the filters of `GET /api/runs`; at least one must be given."""
+
+    run_date: Day | None = None
+    job: Name | None = None
+    tag: Annotated[str | None, Field(max_length=64)] = None
+    state: Annotated[list[RunState], Field(max_length=20)] = []
+    trigger: Trigger | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    q: Annotated[str, Field(max_length=100)] = ""
+
+
+class BulkAsked(Asked):
+    """One action for many runs: those of `run_ids`, or all that `selection` matches."""
+
+    action: DeedName
+    run_ids: Annotated[list[RunId] | None, Field(min_length=1, max_length=1000)] = None
+    selection: Selection | None = None
+    downstream: Annotated[bool, Field(strict=True, description="For rerun: those that depend on them too")] = False
+
+
+class BulkAct(BulkAsked):
+    """The action is taken; with `expected` only where the selection matches so many runs, as a preview said."""
+
+    reason: Reason = ""
+    expected: Annotated[int | None, Field(ge=0, le=1000)] = None
+
+
+class RunPreviewAsked(Asked):
+    """What to do to the run."""
+
+    action: DeedName
+    downstream: bool = False
+
+
+class JobPreviewAsked(Asked):
+    """What to do to the job: `trigger` (perhaps with `run_date`) or `backfill` (with `from` and `to`)."""
+
+    action: Literal["trigger", "backfill"]
+    run_date: Day | None = None
+    from_: Annotated[Day | None, Field(alias="from")] = None
+    to: Day | None = None
 
 
 class RerunAct(Act):

@@ -49,7 +49,7 @@ def router(desk: FrontDesk) -> APIRouter:
     async def trigger(request: Request, name: str, act: TriggerAct | None = None) -> Json:
         """Create a run that is due now, for any date; without one for the job's default run date."""
         act = act or TriggerAct()
-        actor = caller_of(request.scope).name
+        actor = _admitted(desk, request, name, act)
         run = await desk.engine.trigger(name, run_date=act.run_date, actor=actor, reason=act.reason)
         remark = desk.engine.remark_on(desk.job(name), run.run_date)
         return Json({"run": run_view(desk.with_reason(run)), "remark": remark})
@@ -57,26 +57,34 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.post("/{name}/backfill", response_model=shapes.Runs)
     async def backfill(request: Request, name: str, act: BackfillAct) -> Response:
         """Create one run for each working day of the range that has none at all."""
-        actor = caller_of(request.scope).name
+        actor = _admitted(desk, request, name, act)
         runs = await desk.engine.backfill(name, start=act.from_, end=act.to, actor=actor, reason=act.reason)
         return listing("runs", map(run_view, runs), ())
 
     @routes.post("/{name}/pause", response_model=shapes.OneJob)
     async def pause(request: Request, name: str, act: Act | None = None) -> Json:
         """Drop the job's firings and start none of its queued runs, until it is resumed."""
-        reason = act.reason if act else ""
-        await desk.engine.pause(desk.job(name).name, actor=caller_of(request.scope).name, reason=reason)
+        act = act or Act()
+        actor = _admitted(desk, request, name, act)
+        await desk.engine.pause(desk.job(name).name, actor=actor, reason=act.reason)
         return Json({"job": _view(desk, desk.job(name))})
 
     @routes.post("/{name}/resume", response_model=shapes.OneJob)
     async def resume(request: Request, name: str, act: ResumeAct | None = None) -> Json:
         """Go on from now; with `catch_up` the job's rule is applied to what it missed."""
         act = act or ResumeAct()
-        actor = caller_of(request.scope).name
+        actor = _admitted(desk, request, name, act)
         await desk.engine.resume(desk.job(name).name, actor=actor, catch_up=act.catch_up, reason=act.reason)
         return Json({"job": _view(desk, desk.job(name))})
 
     return routes
+
+
+def _admitted(desk: FrontDesk, request: Request, name: str, act: Act) -> str:
+    """Return the actor's name where the caller and the job allow an action. Raises ActionError."""
+    caller = caller_of(request.scope)
+    desk.admit(caller, name, act.reason)
+    return caller.name
 
 
 def _matches(job: Job, asked: JobsAsked) -> bool:

@@ -56,18 +56,22 @@ def tail(path: str, lines: int) -> Tail:
     """Return the last `lines` lines; one that is not ended yet counts. Raises NotFound, Forbidden, OSError."""
     with opened(path) as log:
         size = os.fstat(log).st_size
-        start = size
-        floor = max(0, size - TAIL_BYTES)
-        blocks: deque[bytes] = deque()
-        ends = 0
-        while start > floor and ends <= lines:
-            step = min(BLOCK, start - floor)
-            block = os.pread(log, step, start - step)
-            start -= step
-            blocks.appendleft(block)
-            ends += block.count(b"\n")
-        data = b"".join(blocks)
+        data, start = _backwards(log, size, lines)
     return _last_lines(data, lines, size, begins_file=start == 0)
+
+
+def _backwards(log: int, end: int, lines: int) -> tuple[bytes, int]:
+    """Return bytes before `end` that hold more than `lines` newlines, as far as there are any, and where they begin."""
+    start, floor = end, max(0, end - TAIL_BYTES)
+    blocks: deque[bytes] = deque()
+    ends = 0
+    while start > floor and ends <= lines:
+        step = min(BLOCK, start - floor)
+        block = os.pread(log, step, start - step)
+        start -= step
+        blocks.appendleft(block)
+        ends += block.count(b"\n")
+    return b"".join(blocks), start
 
 
 def _last_lines(data: bytes, lines: int, size: int, *, begins_file: bool) -> Tail:
@@ -139,6 +143,58 @@ def _decoded(data: bytes, limit: int, *, final: bool) -> tuple[str, int]:
         if end > pending:
             return text, end - pending
     return "", 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Whole lines, and the offset after the last of them; `size` is the file's."""
+
+    lines: list[str]
+    end: int
+    size: int
+
+
+def lines_from(path: str, offset: int, *, ended: bool) -> Lines:
+    """Return the whole lines of the next BLOCK bytes from `offset` on. Raises like `tail`.
+
+    `offset` is where a line begins. One longer than BLOCK comes in pieces, cut between characters; with `ended` (nobody
+    writes any more) what follows the last newline counts as a line. A `size` below `offset` says that the file was cut.
+    """
+    with opened(path) as log:
+        size = os.fstat(log).st_size
+        data = os.pread(log, BLOCK, offset)
+    used = data.rfind(b"\n") + 1
+    is_last = ended and offset + len(data) >= size
+    if is_last:
+        used = len(data)
+    elif not used and len(data) == BLOCK:
+        used = _decoded(data, BLOCK - LONGEST_CHARACTER, final=False)[1]
+    return Lines(_lines_of(data[:used]), offset + used, size)
+
+
+def lines_before(path: str, end: int | None, lines: int) -> Lines:
+    """Return the last `lines` whole lines before `end`, where a line begins; before the file's end where it is None.
+
+    What follows the file's last newline is left for later. At most TAIL_BYTES are read. Raises like `tail`.
+    """
+    with opened(path) as log:
+        size = os.fstat(log).st_size
+        stop = size if end is None else min(end, size)
+        data, start = _backwards(log, stop, lines)
+    if end is None:
+        stop = start + data.rfind(b"\n") + 1
+        data = data[: stop - start]
+    found = _lines_of(data)
+    if start and found:  # where it begins nobody can say: a line, or the middle of one
+        found = found[1:]
+    return Lines(found[-lines:], stop, size)
+
+
+def _lines_of(data: bytes) -> list[str]:
+    found = data.split(b"\n")
+    if found[-1] == b"":
+        found.pop()
+    return [line.decode("utf-8", "replace") for line in found]
 
 
 def block(path: str, offset: int, limit: int) -> bytes:

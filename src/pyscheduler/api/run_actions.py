@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -11,24 +10,10 @@ from starlette.responses import Response
 from pyscheduler.api import shapes
 from pyscheduler.api.answers import Json, listing
 from pyscheduler.api.asking import Act, RerunAct
+from pyscheduler.api.deeds import METHODS, RERUN, perform
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
 from pyscheduler.api.views import run_view
-from pyscheduler.engine.core import Engine
-from pyscheduler.model.run import Run
-
-Deed = Callable[..., Awaitable[Run]]
-
-DEEDS: Final[dict[str, Callable[[Engine], Deed]]] = {
-    "hold": lambda engine: engine.hold,
-    "release": lambda engine: engine.release,
-    "kill": lambda engine: engine.kill,
-    "force-start": lambda engine: engine.force_start,
-    "skip": lambda engine: engine.skip,
-    "cancel": lambda engine: engine.cancel,
-    "mark-success": lambda engine: engine.mark_success,
-    "mark-failed": lambda engine: engine.mark_failed,
-}
 
 
 def router(desk: FrontDesk) -> APIRouter:
@@ -38,22 +23,21 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.post("/rerun", response_model=shapes.Runs)
     async def rerun(request: Request, run_id: str, act: RerunAct | None = None) -> Response:
         """Open an ended run again; with `downstream` the ended runs that depend on it too."""
-        act, actor = act or RerunAct(), caller_of(request.scope).name
-        runs = await desk.engine.rerun(run_id, downstream=act.downstream, actor=actor, reason=act.reason)
+        act, caller = act or RerunAct(), caller_of(request.scope)
+        runs = await perform(desk, caller, RERUN, run_id, reason=act.reason, downstream=act.downstream)
         return listing("runs", (run_view(*pair) for pair in await desk.with_latest(runs)), ())
 
-    for name, deed in DEEDS.items():
-        handler = _handler(desk, deed)
+    for name in METHODS:
         summary = f"{name.replace('-', ' ').capitalize()} a run"
-        routes.post(f"/{name}", response_model=shapes.OneRun, name=name, summary=summary)(handler)
+        routes.post(f"/{name}", response_model=shapes.OneRun, name=name, summary=summary)(_handler(desk, name))
     return routes
 
 
-def _handler(desk: FrontDesk, deed: Callable[[Engine], Deed]) -> Callable[..., Awaitable[Json]]:
+def _handler(desk: FrontDesk, action: str) -> Callable[..., Awaitable[Json]]:
     async def handler(request: Request, run_id: str, act: Act | None = None) -> Json:
-        actor, reason = caller_of(request.scope).name, act.reason if act else ""
-        run = await deed(desk.engine)(run_id, actor=actor, reason=reason)
-        (pair,) = await desk.with_latest([run])
+        reason = act.reason if act else ""
+        runs = await perform(desk, caller_of(request.scope), action, run_id, reason=reason)
+        (pair,) = await desk.with_latest(runs)
         return Json({"run": run_view(*pair)})
 
     return handler

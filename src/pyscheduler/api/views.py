@@ -13,10 +13,12 @@ from typing import Any, Final
 
 from pyscheduler.engine.pauses import EVERYTHING, Pause
 from pyscheduler.model.alert import Delivery, Told
+from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.firing import Firing
 from pyscheduler.model.job import Dependency, Job, JobAlerts, RetryPolicy
 from pyscheduler.model.run import Attempt, LogbookLine, Run
 from pyscheduler.rules.why import Answer
+from pyscheduler.store import Verified
 from pyscheduler.timetable.firings import Timetable
 from pyscheduler.timetable.forecast import ForecastEntry
 
@@ -145,6 +147,52 @@ def event_view(line: LogbookLine) -> View:
         "job": line.job,
         "action": line.action,
         "detail": dict(line.detail),
+    }
+
+
+AUDIT_COLUMNS: Final = (
+    "id",
+    "at",
+    "actor",
+    "role",
+    "via",
+    "address",
+    "action",
+    "subject",
+    "reason",
+    "result",
+    "detail",
+    "hash",
+)
+
+
+def audit_view(entry: AuditEntry) -> View:
+    """Return a row of the audit log."""
+    return {
+        "id": entry.id,
+        "at": instant(entry.at),
+        "actor": entry.actor,
+        "role": entry.role,
+        "via": entry.via,
+        "address": entry.address,
+        "action": entry.action,
+        "subject": entry.subject,
+        "reason": entry.reason,
+        "result": entry.result,
+        "detail": dict(entry.detail),
+        "hash": entry.hash,
+    }
+
+
+def verified_view(found: Verified) -> View:
+    """Return what a walk along the audit log has found."""
+    broken = None if found.broken is None else {"id": found.broken.id, "what": found.broken.what}
+    return {
+        "ok": broken is None,
+        "rows": found.rows,
+        "anchor": {"id": found.anchor.id, "hash": found.anchor.hash},
+        "head": {"id": found.head.id, "hash": found.head.hash},
+        "broken": broken,
     }
 
 

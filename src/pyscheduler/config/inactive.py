@@ -15,12 +15,6 @@ from pyscheduler.model.job import JobKind
 
 _ALLOW: Final = "--allow-inactive loads it all the same and blocks what needs it"
 
-_OF_SETTINGS: Final[Mapping[str, str]] = {
-    "listen": "the TCP listener",
-    "api_tokens_file": "API tokens",
-    "users_file": "web users",
-    "secure_cookies": "the web pages",
-}
 _OF_SECTIONS: Final[Mapping[str, str]] = {"agents": "agents"}
 
 
@@ -41,10 +35,7 @@ class Inactive:
         return None
 
     def check_settings(self, keys: Mapping[str, Any], spot: Spot) -> None:
-        """Warn of every setting that has no effect yet; a store that is not there yet is an error."""
-        for key, part in _OF_SETTINGS.items():
-            if key in keys:
-                self._mention(part, spot, (key,))
+        """Complain of settings that name a part which is not there yet."""
         if keys.get("store") is not None:
             what = "PostgreSQL stores are not active yet: the SQLite file in state_dir would be used instead"
             self._needs("", what, spot, ("store",))

@@ -196,6 +196,7 @@ _FIELDS: Final[Mapping[str, tuple[str | None, Callable[[Any], Any] | None]]] = {
     "alerts": ("alerts", _alerts),
     "agent_tags": ("agent_tags", _unique),
     "tags": ("tags", _unique),
+    "allow": ("allow", _unique),
     "min_age": ("min_age_s", float),
     "poll": ("poll_s", float),
     "give_up_after": ("give_up_after_s", float),

@@ -230,7 +230,13 @@ class JobDefaults(Shape):
     tags: list[Text] | None = key("Words to find it by.", examples=[["nightly", "finance"]])
     description: Text | None = key("What it is for.")
     owner: Text | None = key("Who answers for it.")
+    allow: list[Name] | None = key(
+        "Teams whose operators may act on it; without any, all operators may.", examples=[["finance"]]
+    )
     enabled: Bool | None = key("false: no runs are ever created, open ones are cancelled.", default=True)
+    require_reason: Bool | None = key(
+        "true: no action on it or on its runs is taken without a reason.", default=False, examples=[True]
+    )
     min_age: DurationOrZero | None = key("A watched file must be unchanged so long.", default="30s")
     poll: Duration | None = key("How often a watcher looks.", default="10s")
     give_up_after: Duration | None = key("How long a watcher waits.", default="1d")

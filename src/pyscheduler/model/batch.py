@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from pyscheduler.model.alert import Delivery, Raised
+from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.run import Attempt, LogbookLine, Run
+from pyscheduler.model.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,8 @@ class Batch:
     batches change the rest. In `engine` None removes the key. `deleted_runs` go with their attempts, lines, alerts
     and files. An alert brings a pending delivery for each of its notifiers, unless one of its id was raised before;
     `deliveries` change rows that are there. `alerts_before` removes alerts of no run that were raised before it.
+    `audit` is put at the end of the audit log, after its rows up to the number `audit_gone_until` are thrown
+    away: that number was read from the store, so no row of this batch is among them.
     """
 
     runs: tuple[Run, ...] = ()
@@ -36,12 +40,18 @@ class Batch:
     alerts: tuple[Raised, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
     alerts_before: datetime | None = None
+    audit: tuple[AuditEntry, ...] = ()
+    audit_gone_until: int | None = None
+    sessions: tuple[Session, ...] = ()
+    deleted_sessions: tuple[str, ...] = ()
+    """Hashes of sessions that are over."""
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to save."""
         changes = self.runs, self.attempts, self.lines, self.engine, self.configs, self.deleted_runs
-        return not (any(changes) or self.alerts or self.deliveries or self.alerts_before)
+        told = self.alerts, self.deliveries, self.audit, self.sessions, self.deleted_sessions
+        return not (any(changes) or any(told) or self.alerts_before or self.audit_gone_until is not None)
 
     def merge(self, later: Batch) -> Batch:
         """Return one batch that leaves the store as this one and then the later one would."""
@@ -59,6 +69,10 @@ def merged(batches: Iterable[Batch]) -> Batch:
     alerts: dict[str, Raised] = {}
     deliveries: dict[str, Delivery] = {}
     horizons: list[datetime] = []
+    audit: list[AuditEntry] = []
+    audit_gone: list[int] = []
+    sessions: dict[str, Session] = {}
+    deleted_sessions: dict[str, None] = {}
     for batch in batches:
         if batch.deleted_runs:
             gone = frozenset(batch.deleted_runs)
@@ -77,6 +91,12 @@ def merged(batches: Iterable[Batch]) -> Batch:
         deliveries.update((delivery.delivery_id, delivery) for delivery in batch.deliveries)
         if batch.alerts_before is not None:
             horizons.append(batch.alerts_before)
+        audit.extend(batch.audit)
+        audit_gone += [] if batch.audit_gone_until is None else [batch.audit_gone_until]
+        for session_hash in batch.deleted_sessions:
+            sessions.pop(session_hash, None)
+            deleted_sessions[session_hash] = None
+        sessions.update((session.session_hash, session) for session in batch.sessions)
     return Batch(
         runs=tuple(runs.values()),
         attempts=tuple(attempts.values()),
@@ -87,4 +107,8 @@ def merged(batches: Iterable[Batch]) -> Batch:
         alerts=tuple(alerts.values()),
         deliveries=tuple(deliveries.values()),
         alerts_before=max(horizons, default=None),
+        audit=tuple(audit),
+        audit_gone_until=max(audit_gone, default=None),
+        sessions=tuple(sessions.values()),
+        deleted_sessions=tuple(deleted_sessions),
     )

@@ -69,3 +69,16 @@ ALERT: Final = (
     "detail",
 )
 DELIVERY: Final = ("delivery_id", "alert_id", "notifier", "status", "attempts", "last_error", "updated_at")
+SESSION: Final = (
+    "session_hash",
+    "user",
+    "proof",
+    "csrf",
+    "created_at",
+    "seen_at",
+    "expires_at",
+    "address",
+    "agent",
+    "revoked_at",
+    "revoked_by",
+)

@@ -123,6 +123,28 @@ class AlertQuery:
         _check_limit(self.limit)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditQuery:
+    """Which rows of the audit log, in which order. `since` is included, `until` is not.
+
+    Newest first, ties by number. `text` is looked for in actor, action, subject, reason, address and result, whatever
+    the case of its letters.
+    """
+
+    actor: str | None = None
+    action: str | None = None
+    subject: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    text: str = ""
+    limit: int = LIMIT
+    cursor: str | None = None
+    newest_first: bool = True
+
+    def __post_init__(self) -> None:
+        _check_limit(self.limit)
+
+
 class LatestRow(NamedTuple):
     """The run that stands for its job and date: all that a dependency's verdict needs. DESIGN 3 "Memory", 8 row 2."""
 

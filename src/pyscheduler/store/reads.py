@@ -13,10 +13,13 @@ from datetime import date, datetime
 from typing import TypeVar
 
 from pyscheduler.model.alert import Delivery, Told
+from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.run import Attempt, LogbookLine, Run, RunState
-from pyscheduler.store import alerts, catalogue, details, logbook, pruning, queries, recall
-from pyscheduler.store.questions import AlertQuery, LatestRow, LineQuery, Page, PrunableRun, RunQuery
+from pyscheduler.model.session import Session
+from pyscheduler.store import alerts, audit, catalogue, details, logbook, pruning, queries, recall, sessions
+from pyscheduler.store.chain import Link
+from pyscheduler.store.questions import AlertQuery, AuditQuery, LatestRow, LineQuery, Page, PrunableRun, RunQuery
 from pyscheduler.store.readers import Snapshot
 
 T = TypeVar("T")
@@ -100,11 +103,19 @@ class Reads(ABC):
         """Return the key of every attempt of these runs, with whether it and its run have ended: its files may go."""
         return pruning.keys_of_runs(self._read, run_ids)
 
+    def sessions(self, limit: int) -> list[Session]:
+        """Return up to `limit` sessions, ended ones too, those that last longest first."""
+        return self._read(lambda snapshot: sessions.sessions(snapshot, limit))
+
     # ----------------------------------------------------------------------- reads for people
 
     def get_run(self, run_id: str) -> Run | None:
         """Return the run, or None."""
         return self._read(lambda snapshot: details.get_run(snapshot, run_id))
+
+    def ended_of_date(self, day: date, limit: int) -> tuple[list[Run], bool]:
+        """Return up to `limit` ended runs of one run date, failed ones first, and whether these are all of them."""
+        return recall.ended_of_date(self._read, day, limit)
 
     def runs(self, query: RunQuery) -> Page[Run]:
         """Return one page of runs. Raises BadRequest for a cursor that is none of ours."""
@@ -117,6 +128,18 @@ class Reads(ABC):
     def lines(self, query: LineQuery) -> Page[LogbookLine]:
         """Return one page of the logbook. Raises BadRequest for a cursor that is none of ours."""
         return self._read(lambda snapshot: logbook.list_lines(snapshot, query))
+
+    def audit_entries(self, query: AuditQuery) -> Page[AuditEntry]:
+        """Return one page of the audit log. Raises BadRequest for a cursor that is none of ours."""
+        return self._read(lambda snapshot: audit.list_entries(snapshot, query))
+
+    def verify_audit(self, known: Link | None = None) -> audit.Verified:
+        """Walk the whole chain of the audit log; `known` is a row's hash that was noted elsewhere."""
+        return audit.verify(self._read, known)
+
+    def audit_last_before(self, horizon: datetime, limit: int) -> int | None:
+        """Return the number up to which the audit log may be thrown away, `limit` rows at most; None for none."""
+        return self._read(lambda snapshot: audit.last_before(snapshot, horizon, limit))
 
     def counts_by_state(self, run_date: date) -> dict[RunState, int]:
         """Return how many runs of the date are in each state that occurs."""

@@ -17,9 +17,11 @@ from typing import Any, Final
 
 from pyscheduler.errors import NaiveTime
 from pyscheduler.model.alert import Alert, AlertKind, Delivery, DeliveryStatus, Raised
+from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.job import ConfigSource
 from pyscheduler.model.run import Attempt, Cause, LogbookLine, Outcome, Run, RunState, Trigger
+from pyscheduler.model.session import Session
 from pyscheduler.store import columns
 
 Row = tuple[Any, ...]
@@ -289,6 +291,93 @@ def delivery_of(row: Row) -> Delivery:
         updated_at=instant(updated_at),
         attempts=attempts,
         last_error=last_error,
+    )
+
+
+def audit_values(entry: AuditEntry) -> Row:
+    """Return what a row of the audit log says, but for its number and hashes. All of it is UTF-8."""
+    (values,) = cleaned(
+        [
+            (
+                micros(entry.at),
+                entry.actor,
+                entry.role,
+                entry.via,
+                entry.address,
+                entry.action,
+                entry.subject,
+                entry.reason,
+                entry.result,
+                _json(entry.detail),
+            )
+        ]
+    )
+    return values
+
+
+def audit_of(row: Row) -> AuditEntry:
+    """Return the entry of a whole row of the audit log, whatever somebody has put there: one must be able to look."""
+    number, at, actor, role, via, address, action, subject, reason, result, detail, previous, digest = row
+    return AuditEntry(
+        id=number,
+        at=instant(at),
+        actor=actor,
+        role=role,
+        via=via,
+        address=address,
+        action=action,
+        subject=subject,
+        reason=reason,
+        result=result,
+        detail=_detail_of(detail),
+        previous_hash=previous,
+        hash=digest,
+    )
+
+
+def _detail_of(text: str) -> Mapping[str, object]:
+    try:
+        found = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {"unreadable": str(text)}
+
+
+# --------------------------------------------------------------------------- sessions
+
+
+def session_row(session: Session) -> Row:
+    """Return the session as a row of SESSION's columns."""
+    return (
+        session.session_hash,
+        session.user,
+        session.proof,
+        session.csrf,
+        micros(session.created_at),
+        micros(session.seen_at),
+        micros(session.expires_at),
+        session.address,
+        session.agent,
+        _micros_or_none(session.revoked_at),
+        session.revoked_by,
+    )
+
+
+def session_of(row: Row) -> Session:
+    """Return the session of a row of SESSION's columns."""
+    session_hash, user, proof, csrf, created_at, seen_at, expires_at, address, agent, revoked_at, revoked_by = row
+    return Session(
+        session_hash=session_hash,
+        user=user,
+        proof=proof,
+        csrf=csrf,
+        created_at=instant(created_at),
+        seen_at=instant(seen_at),
+        expires_at=instant(expires_at),
+        address=address,
+        agent=agent,
+        revoked_at=_instant_or_none(revoked_at),
+        revoked_by=revoked_by,
     )
 
 

@@ -92,6 +92,7 @@ PUT_RUN: Final = _put(schema.runs, columns.RUN, ("run_id",), columns.RUN_FIXED)
 PUT_ATTEMPT: Final = _put(schema.attempts, columns.ATTEMPT, ("run_id", "attempt"))
 PUT_ENGINE: Final = _put(schema.engine, ("key", "value"), ("key",))
 PUT_CONFIG: Final = _put(schema.configs, columns.CONFIG, ("version",))
+PUT_SESSION: Final = _put(schema.sessions, columns.SESSION, ("session_hash",), ("user", "proof", "csrf", "created_at"))
 ADD_LINE: Final = compiled(insert(schema.events).values({name: bindparam(name) for name in columns.LINE}))
 
 ADD_ALERT: Final = compiled(
@@ -120,6 +121,7 @@ SET_DELIVERY: Final = compiled(
 )
 
 REMOVE_ENGINE: Final = _remove(schema.engine, "key")
+REMOVE_SESSION: Final = _remove(schema.sessions, "session_hash")
 REMOVE_RUN: Final = (
     compiled(
         delete(schema.deliveries).where(

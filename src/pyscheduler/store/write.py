@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pyscheduler.model.alert import Delivery
 from pyscheduler.model.batch import Batch
-from pyscheduler.store import rows
+from pyscheduler.store import audit, rows
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.rows import Row
 from pyscheduler.store.statements import (
@@ -20,9 +20,11 @@ from pyscheduler.store.statements import (
     PUT_CONFIG,
     PUT_ENGINE,
     PUT_RUN,
+    PUT_SESSION,
     REMOVE_ENGINE,
     REMOVE_OLD_ALERTS,
     REMOVE_RUN,
+    REMOVE_SESSION,
     SET_DELIVERY,
 )
 
@@ -43,6 +45,8 @@ def steps_of(batch: Batch) -> list[Step]:
         (REMOVE_ENGINE.sql, dropped),
         (PUT_CONFIG.sql, [rows.config_row(record) for record in batch.configs]),
         *_steps_of_alerts(batch),
+        (REMOVE_SESSION.sql, [(session_hash,) for session_hash in batch.deleted_sessions]),
+        (PUT_SESSION.sql, [rows.session_row(session) for session in batch.sessions]),
     ]
     return [step for step in steps if step[1]]
 
@@ -70,13 +74,14 @@ def _changes(delivery: Delivery) -> dict[str, object]:
     }
 
 
-def perform(connection: Connection, steps: Sequence[Step]) -> None:
-    """Run the statements inside the transaction that the caller has begun."""
+def perform(connection: Connection, steps: Sequence[Step], batch: Batch) -> None:
+    """Run the batch's statements, then its share in the audit log, inside the transaction that the caller has begun."""
     for sql, table in steps:
         if len(table) == 1:
             connection.execute(sql, table[0])
         else:
             connection.executemany(sql, table)
+    audit.perform(connection, batch)
 
 
 def cleaned(steps: Sequence[Step]) -> list[Step]:

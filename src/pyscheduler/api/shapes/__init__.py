@@ -7,8 +7,10 @@ shape here, which knows no field more and none less. Spec: jobs.md 13.5.
 from __future__ import annotations
 
 from pyscheduler.api.shapes.alerts import Alert, Alerts, DeadDeliveries, DeadDelivery, Delivery, Replayed, Tested
+from pyscheduler.api.shapes.audit import AuditLog, AuditRow, ChainBreak, ChainLink, Verification
 from pyscheduler.api.shapes.base import REFUSALS, BadRequestRefusal, ConfigProblem, Listed, Refusal, Shape
 from pyscheduler.api.shapes.coming import Answer, Firing, Firings, Forecast, ForecastEntry, Why
+from pyscheduler.api.shapes.deeds import Bulk, BulkResult, Preview, PreviewEffect, PreviewResult
 from pyscheduler.api.shapes.jobs import Job, JobDetail, Jobs, OneJob, Pause
 from pyscheduler.api.shapes.runs import (
     Attempt,
@@ -43,6 +45,7 @@ from pyscheduler.api.shapes.scheduler import (
     Slots,
     Validation,
 )
+from pyscheduler.api.shapes.signin import Link, Session, Sessions
 
 __all__ = [
     "REFUSALS",
@@ -51,10 +54,16 @@ __all__ = [
     "Answer",
     "Attempt",
     "Attempts",
+    "AuditLog",
+    "AuditRow",
     "BadRequestRefusal",
     "Between",
+    "Bulk",
+    "BulkResult",
     "CatchUp",
     "CaughtUp",
+    "ChainBreak",
+    "ChainLink",
     "ConfigProblem",
     "ConfigState",
     "DeadDeliveries",
@@ -75,6 +84,7 @@ __all__ = [
     "JobDetail",
     "Jobs",
     "LateFiring",
+    "Link",
     "Listed",
     "LogPiece",
     "LogTail",
@@ -84,6 +94,9 @@ __all__ = [
     "Paused",
     "Pool",
     "PoolHolder",
+    "Preview",
+    "PreviewEffect",
+    "PreviewResult",
     "Refusal",
     "Reload",
     "ReloadFailure",
@@ -92,10 +105,13 @@ __all__ = [
     "RunDetail",
     "Runs",
     "Scheduler",
+    "Session",
+    "Sessions",
     "Shape",
     "Slots",
     "Tested",
     "Triggered",
     "Validation",
+    "Verification",
     "Why",
 ]
