@@ -24,10 +24,9 @@ from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing
 from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine
-from pyscheduler.errors import NotFound
-from pyscheduler.model.alert import Delivery
 from tests.builders import NOON
 from tests.night import Night
+from tests.office import FakeTeller
 
 JOBS = """
 calendars:
@@ -90,16 +89,6 @@ WORDS = (
     "true",
     "1",
 )
-
-
-class FakeTeller:
-    """Knows no alert and no notifier."""
-
-    async def replay(self, alert_id: str, notifier: str | None = None) -> list[Delivery]:
-        raise NotFound(f"there is no alert {alert_id}")
-
-    async def test(self, name: str, actor: str) -> str | None:
-        raise NotFound(f"there is no notifier {name}")
 
 
 class FakeHost:
