@@ -33,6 +33,8 @@ from pyscheduler.api.callers import Identify, peer_caller
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import Gates
 from pyscheduler.api.host import Host
+from pyscheduler.api.idempotency import Idempotent
+from pyscheduler.api.throttle import Throttled
 from pyscheduler.errors import PyschedError
 
 
@@ -79,4 +81,4 @@ def build_app(
     async def openapi() -> Json:
         return Json(await desk.threads(app.openapi))
 
-    return Gates(app, host, identify)
+    return Gates(Throttled(Idempotent(app, desk)), host, identify)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pyscheduler.model.batch import Batch
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.effect import Effect
+from pyscheduler.model.reply import Reply
 from pyscheduler.model.run import Attempt, LogbookLine, Run
 from pyscheduler.rules.lifecycle import Decision
 
@@ -35,6 +36,7 @@ class Tray:
     engine: dict[str, str | None] = field(default_factory=dict)
     configs: list[ConfigRecord] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
+    replies: dict[tuple[str, str], Reply] = field(default_factory=dict)
     effects: list[Effect] = field(default_factory=list)
 
     def add(self, decision: Decision) -> None:
@@ -52,7 +54,9 @@ class Tray:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to carry."""
-        return not (self.runs or self.attempts or self.lines or self.engine or self.configs or self.deleted)
+        return not (
+            self.runs or self.attempts or self.lines or self.engine or self.configs or self.deleted or self.replies
+        )
 
     def take(self) -> Load:
         """Empty the tray and return what was on it."""
@@ -64,6 +68,7 @@ class Tray:
                 engine=self.engine,
                 configs=tuple(self.configs),
                 deleted_runs=tuple(self.deleted),
+                replies=tuple(self.replies.values()),
             ),
             tuple(self.runs.values()),
             tuple(self.attempts.values()),

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from pyscheduler.model.config_record import ConfigRecord
+from pyscheduler.model.reply import Reply
 from pyscheduler.model.run import Attempt, LogbookLine, Run
 
 
@@ -20,7 +22,7 @@ class Batch:
 
     A run's `job`, `run_date`, `seq`, `scheduled_at`, `trigger` and `created_at` are fixed with its first batch; later
     batches change the rest. In `engine` None removes the key. `deleted_runs` go with their attempts, lines, alerts
-    and files.
+    and files. Replies older than `replies_before` go.
     """
 
     runs: tuple[Run, ...] = ()
@@ -29,12 +31,14 @@ class Batch:
     engine: Mapping[str, str | None] = field(default_factory=dict)
     configs: tuple[ConfigRecord, ...] = ()
     deleted_runs: tuple[str, ...] = ()
+    replies: tuple[Reply, ...] = ()
+    replies_before: datetime | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to save."""
         changes = self.runs, self.attempts, self.lines, self.engine, self.configs, self.deleted_runs
-        return not any(changes)
+        return not (any(changes) or self.replies or self.replies_before)
 
     def merge(self, later: Batch) -> Batch:
         """Return one batch that leaves the store as this one and then the later one would."""
@@ -49,6 +53,8 @@ def merged(batches: Iterable[Batch]) -> Batch:
     engine: dict[str, str | None] = {}
     configs: dict[int, ConfigRecord] = {}
     deleted: dict[str, None] = {}
+    replies: dict[tuple[str, str], Reply] = {}
+    before: datetime | None = None
     for batch in batches:
         if batch.deleted_runs:
             gone = frozenset(batch.deleted_runs)
@@ -56,6 +62,10 @@ def merged(batches: Iterable[Batch]) -> Batch:
             attempts = {key: attempt for key, attempt in attempts.items() if key[0] not in gone}
             lines = [line for line in lines if line.run_id not in gone]
             deleted.update(dict.fromkeys(batch.deleted_runs))
+        if batch.replies_before is not None:
+            before = max(before or batch.replies_before, batch.replies_before)
+            replies = {key: reply for key, reply in replies.items() if reply.at >= before}
+        replies.update(((reply.actor, reply.key), reply) for reply in batch.replies)
         runs.update((run.run_id, run) for run in batch.runs)
         attempts.update(((attempt.run_id, attempt.attempt), attempt) for attempt in batch.attempts)
         lines.extend(batch.lines)
@@ -68,4 +78,6 @@ def merged(batches: Iterable[Batch]) -> Batch:
         engine=engine,
         configs=tuple(configs.values()),
         deleted_runs=tuple(deleted),
+        replies=tuple(replies.values()),
+        replies_before=before,
     )

@@ -16,8 +16,10 @@ from pyscheduler.store.statements import (
     PUT_ATTEMPT,
     PUT_CONFIG,
     PUT_ENGINE,
+    PUT_REPLY,
     PUT_RUN,
     REMOVE_ENGINE,
+    REMOVE_REPLIES,
     REMOVE_RUN,
 )
 
@@ -28,6 +30,7 @@ def steps_of(batch: Batch) -> list[Step]:
     """Return the batch as statements with their rows, in the order that gives it its meaning."""
     gone = [(run_id,) for run_id in batch.deleted_runs]
     kept = [(key, value) for key, value in batch.engine.items() if value is not None]
+    over = [] if batch.replies_before is None else [(rows.micros(batch.replies_before),)]
     dropped = [(key,) for key, value in batch.engine.items() if value is None]
     steps: list[Step] = [(statement.sql, gone) for statement in REMOVE_RUN] if gone else []
     steps += [
@@ -37,6 +40,8 @@ def steps_of(batch: Batch) -> list[Step]:
         (PUT_ENGINE.sql, kept),
         (REMOVE_ENGINE.sql, dropped),
         (PUT_CONFIG.sql, [rows.config_row(record) for record in batch.configs]),
+        (REMOVE_REPLIES.sql, over),
+        (PUT_REPLY.sql, [rows.reply_row(reply) for reply in batch.replies]),
     ]
     return [step for step in steps if step[1]]
 
