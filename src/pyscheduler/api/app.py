@@ -1,6 +1,7 @@
 """The application: all routes behind the gates, errors in the family's words, and its own description.
 
 `/api/openapi.json` is worked out on first request, on a helper thread: it takes longer than the loop may be held.
+`/api/docs` is the same for people (`docs_page.py`).
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from pyscheduler.api import (
     bulk,
     coming,
     config,
+    docs_page,
     events,
     jobs,
     live,
     logs,
     previews,
+    probes,
     problems,
     run_actions,
     runs,
@@ -71,7 +74,7 @@ def build_app(
             Exception: problems.on_bug,
         },
     )
-    for room in (scheduler, jobs, bulk, previews, runs, run_actions, logs, events, live, coming, config):
+    for room in (scheduler, jobs, bulk, previews, runs, run_actions, logs, events, live, coming, config, probes):
         # Not include_router: that would build every route a second time, on the loop, at the first request for it.
         app.router.routes.extend(room.router(desk).routes)
     for routes in more:
@@ -80,5 +83,7 @@ def build_app(
     @app.get("/api/openapi.json", include_in_schema=False)
     async def openapi() -> Json:
         return Json(await desk.threads(app.openapi))
+
+    app.router.routes.extend(docs_page.router(desk, app.openapi).routes)
 
     return Gates(Throttled(Idempotent(app, desk)), host, identify)

@@ -10,6 +10,7 @@ from typing import ParamSpec, TypeVar
 from pyscheduler.api.callers import Caller
 from pyscheduler.api.host import Host
 from pyscheduler.api.hub import Hub
+from pyscheduler.api.metrics import Metrics
 from pyscheduler.api.streams import Streams
 from pyscheduler.api.threads import Threads
 from pyscheduler.api.views import View, pause_view
@@ -35,6 +36,7 @@ class FrontDesk:
     host: Host
     threads: Threads = field(default_factory=Threads)
     streams: Streams = field(default_factory=Streams)
+    metrics: Metrics = field(default_factory=Metrics)
     hub: Hub = field(init=False)
 
     def __post_init__(self) -> None:
@@ -43,10 +45,12 @@ class FrontDesk:
     def welcome(self, engine: Engine) -> None:
         """Hear of this engine from now on; harmless when that is so already. On the loop."""
         self.hub.follow(engine)
+        self.metrics.follow(engine)
 
     def farewell(self) -> None:
         """End what does not end by itself: the service stops."""
         self.streams.shut()
+        self.metrics.close()
 
     @property
     def engine(self) -> Engine:

@@ -6,7 +6,7 @@
 3. a head of at most 16 KiB in 100 headers; a body of at most 1 MiB that is there within 30 s, whole: nothing is done
    for one that was cut off;
 4. the caller is identified (`callers.py`) before anything is told, the phase included;
-5. while the service starts every path answers 503;
+5. while the service starts every path but `/healthz` answers 503;
 6. what is posted to `/api/` is `application/json`, even without a body: no form of a web page can send that unasked.
 
 Plain ASGI, because a response may be a stream. Spec: jobs.md 13.1, 13.3, 13.7.
@@ -32,8 +32,12 @@ from pyscheduler.errors import CutShort, HeadTooLarge, PyschedError, TooLarge, T
 log = logging.getLogger("pyscheduler.api.access")
 
 BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-ALWAYS_QUIET: Final = frozenset({"/api/health"})
+ALWAYS_QUIET: Final = frozenset({"/api/health", "/healthz", "/readyz", "/metrics"})
 """Paths whose answer is for debugging only, good or bad: who watches services asks all the time."""
+
+
+WHILE_STARTING: Final = "/healthz"
+"""The one path that is answered while the service starts: it says that the process lives, and it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ class Gates:
             scope.setdefault("state", {})["caller"] = caller
             line.actor = caller.name
             self._check_head(scope)
-            refusal = self._refusal()
+            refusal = self._refusal() if scope["path"] != WHILE_STARTING else None
             if scope["method"] not in BODILESS:
                 receive = await self._whole_body(receive)
         except PyschedError as error:

@@ -24,6 +24,7 @@ from pyscheduler.api.shapes.runs import (
     Triggered,
 )
 from pyscheduler.api.shapes.scheduler import (
+    Alive,
     Between,
     CatchUp,
     CaughtUp,
@@ -37,6 +38,7 @@ from pyscheduler.api.shapes.scheduler import (
     Paused,
     Pool,
     PoolHolder,
+    Ready,
     Reload,
     ReloadFailure,
     Scheduler,
@@ -46,6 +48,7 @@ from pyscheduler.api.shapes.scheduler import (
 
 __all__ = [
     "REFUSALS",
+    "Alive",
     "Answer",
     "Attempt",
     "Attempts",
@@ -84,6 +87,7 @@ __all__ = [
     "Preview",
     "PreviewEffect",
     "PreviewResult",
+    "Ready",
     "Refusal",
     "Reload",
     "ReloadFailure",
