@@ -33,6 +33,7 @@ from pyscheduler.api import (
 )
 from pyscheduler.api.answers import Json
 from pyscheduler.api.callers import Identify, peer_caller
+from pyscheduler.api.description import described
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import Gates
 from pyscheduler.api.host import Host
@@ -82,8 +83,8 @@ def build_app(
 
     @app.get("/api/openapi.json", include_in_schema=False)
     async def openapi() -> Json:
-        return Json(await desk.threads(app.openapi))
+        return Json(await desk.threads(described, app))
 
-    app.router.routes.extend(docs_page.router(desk, app.openapi).routes)
+    app.router.routes.extend(docs_page.router(desk, lambda: described(app)).routes)
 
     return Gates(Throttled(Idempotent(app, desk)), host, identify)

@@ -4,7 +4,7 @@
    was only looked at, successfully, is for debugging: whoever asks for a board must not find it written over;
 2. no write waits longer than 30 s: a client that stops reading is cut off, and nothing else ever waits for it;
 3. a head of at most 16 KiB in 100 headers; a body of at most 1 MiB that is there within 30 s, whole: nothing is done
-   for one that was cut off;
+   for one that was cut off or is JSON nested more than 100 deep;
 4. the caller is identified (`callers.py`) before anything is told, the phase included;
 5. while the service starts every path but `/healthz` answers 503;
 6. what is posted to `/api/` is `application/json`, even without a body: no form of a web page can send that unasked.
@@ -24,6 +24,7 @@ from typing import Any, Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pyscheduler.api.answers import Json
+from pyscheduler.api.bodies import check_depth
 from pyscheduler.api.callers import Caller, Identify
 from pyscheduler.api.host import Host, Phase
 from pyscheduler.api.problems import answer_to
@@ -130,6 +131,7 @@ class Gates:
                         break
         except TimeoutError:
             raise TooSlow(f"the body did not come within {limits.body_s:g} s") from None
+        check_depth(bytes(body))
         whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
         async def handed_on() -> Message:
