@@ -16,10 +16,13 @@ from starlette.types import ASGIApp
 
 from pyscheduler.__about__ import __version__
 from pyscheduler.api import (
+    alerts,
+    audit,
     bulk,
     coming,
     config,
     docs_page,
+    entering,
     events,
     jobs,
     live,
@@ -30,15 +33,17 @@ from pyscheduler.api import (
     run_actions,
     runs,
     scheduler,
+    sessions,
+    signin,
 )
 from pyscheduler.api.answers import Json
 from pyscheduler.api.callers import Identify, peer_caller
 from pyscheduler.api.description import described
 from pyscheduler.api.desk import FrontDesk
-from pyscheduler.api.gates import Gates
+from pyscheduler.api.door import Door
+from pyscheduler.api.gates import Gates, turn_away
 from pyscheduler.api.host import Host
 from pyscheduler.api.idempotency import Idempotent
-from pyscheduler.api.throttle import Throttled
 from pyscheduler.errors import PyschedError
 
 
@@ -52,11 +57,13 @@ def build_app(
     *,
     identify: Identify = peer_caller,
     desk: FrontDesk | None = None,
+    door: Door | None = None,
     more: Iterable[APIRouter] = (),
 ) -> ASGIApp:
     """Return the API of a host as an ASGI application.
 
-    `identify` says who sent a request, or refuses; `more` are routes of rooms above this one (the pages).
+    `identify` says who sent a request, or refuses; a `door` does that too, and has routes for coming in and going out.
+    `more` are routes of rooms above this one (the pages).
     """
     desk = desk or FrontDesk(host)
     app = FastAPI(
@@ -75,9 +82,27 @@ def build_app(
             Exception: problems.on_bug,
         },
     )
-    for room in (scheduler, jobs, bulk, previews, runs, run_actions, logs, events, live, coming, config, probes):
+    rooms = (
+        scheduler,
+        jobs,
+        bulk,
+        previews,
+        runs,
+        run_actions,
+        logs,
+        events,
+        live,
+        alerts,
+        coming,
+        config,
+        audit,
+        probes,
+    )
+    for room in rooms:
         # Not include_router: that would build every route a second time, on the loop, at the first request for it.
         app.router.routes.extend(room.router(desk).routes)
+    for way in (signin, entering, sessions) if door is not None else ():
+        app.router.routes.extend(way.router(door).routes)
     for routes in more:
         app.router.routes.extend(routes.routes)
 
@@ -87,4 +112,7 @@ def build_app(
 
     app.router.routes.extend(docs_page.router(desk, lambda: described(app)).routes)
 
-    return Gates(Throttled(Idempotent(app, desk)), host, identify)
+    guarded = Idempotent(app, desk)
+    if door is None:
+        return Gates(guarded, host, identify, turn_away=turn_away, ledger=desk.ledger)
+    return Gates(guarded, host, door, turn_away=door.turn_away, ledger=desk.ledger)

@@ -22,10 +22,14 @@ from pyscheduler.api.callers import Caller
 from pyscheduler.api.deeds import RERUN, perform
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
+from pyscheduler.api.ledger import answered
+from pyscheduler.api.problems import status_of
+from pyscheduler.api.recording import record_of
 from pyscheduler.api.runs import query_of
 from pyscheduler.api.views import run_view
 from pyscheduler.engine.request import MARK
 from pyscheduler.errors import ActionError, BadRequest, Conflict, EngineFailedError, StoreError
+from pyscheduler.model.audit import DONE
 from pyscheduler.model.run import Run
 
 MOST: Final = 1000
@@ -48,6 +52,8 @@ def router(desk: FrontDesk) -> APIRouter:
         work = _Bulk(desk, caller_of(request.scope), act)
         work.before = frozenset(before)
         results = await work.through(run_ids)
+        if (record := record_of(request.scope)) is not None:
+            record.each = [(result.run_id, _told(result)) for result in results]
         latest = await desk.with_latest([result.run for result in results if result.run is not None])
         shown = {run.run_id: run_view(run, attempt) for run, attempt in latest}
         beside = {"done": sum(result.error is None for result in results), "matched": len(results)}
@@ -127,6 +133,11 @@ class _Bulk:
             return _Result(run_id, error=error)
         self.done.update((run.run_id, run) for run in runs)
         return _Result(run_id, runs[0])
+
+
+def _told(result: _Result) -> str:
+    """Return what the audit log says of one run."""
+    return DONE if result.error is None else answered(status_of(result.error), result.error.what)
 
 
 def _view(result: _Result, shown: dict[str, Any]) -> dict[str, Any]:

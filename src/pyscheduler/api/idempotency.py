@@ -34,6 +34,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
 from pyscheduler.api.problems import answer_to
+from pyscheduler.api.recording import record_of
 from pyscheduler.api.recovered import answer_from
 from pyscheduler.engine.request import MARK, Mark
 from pyscheduler.errors import BadRequest, Conflict, KeyReused, PyschedError
@@ -86,6 +87,8 @@ class Idempotent:
             if known.fingerprint != mark.fingerprint:
                 what = f"the key {mark.key} was used for another request"
                 raise KeyReused(what, mend="take a fresh key for each thing you want done once")
+            if (record := record_of(scope)) is not None:
+                record.detail["repeated"] = True
             if known.status != DONE:
                 return Response(known.body, known.status, REPLAYED, media_type="application/json")
             mark.runs.extend(json.loads(known.body))

@@ -1,72 +1,87 @@
-"""How fast anybody may act: a bucket of tokens for each caller and address, one token for each request that changes.
+"""How often a sign-in may fail: for each name and for each address. Spec: jobs.md 13.1 "Login limit".
 
-A bucket holds `burst` tokens and fills at `rate` a second. An empty one is answered 429 with the seconds to wait, and
-nothing else happens. Whoever sits at the machine itself (the Unix socket) has ten times as much: scripts of its
-operators work through thousands of runs, and they could do worse to it than ask. Looking costs no token: reads are
-bounded by the threads they run on (`threads.py`) and streams by their number (`streams.py`).
+FAILURES within WINDOW_S lock the name, or the address, for LOCK_S. A try counts as a failure from its beginning, so
+that a thousand at once are no way round; the one that succeeds is taken back, from its name and its address alike, but
+what failed before it from that address stays. An IPv6 address counts as its /64, since who has one address there has
+them all. Both tables are bounded: the key that was tried longest ago makes room. Pure: the caller brings the time.
 """
 
 from __future__ import annotations
 
-import asyncio
-import math
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Final
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-
-from pyscheduler.api.callers import Caller, Via
-from pyscheduler.api.gates import BODILESS, caller_of
-from pyscheduler.api.problems import answer_to
-from pyscheduler.errors import TooMany
-
-RATE: Final = 50.0
-BURST: Final = 200.0
-AT_HOME: Final = 10.0
-REMEMBERED: Final = 10_000
-"""Buckets at most; the one that was used longest ago is forgotten, which only ever gives tokens back."""
+FAILURES: Final = 5
+WINDOW_S: Final = 300.0
+LOCK_S: Final = 30.0
+KEYS: Final = 10_000
 
 
-class Buckets:
-    """The buckets; `now` is any clock's seconds."""
+class Table:
+    """The latest tries of each key, on a clock of seconds."""
 
-    def __init__(self, rate: float = RATE, burst: float = BURST, most: int = REMEMBERED) -> None:
-        self._rate, self._burst, self._most = rate, burst, most
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+    def __init__(self, keys: int = KEYS) -> None:
+        self._keys = keys
+        self._tries: OrderedDict[str, deque[float]] = OrderedDict()
 
-    def take(self, who: str, now: float, share: float = 1.0) -> float:
-        """Take a token; returns 0, or the seconds until there is one again, and then none was taken.
+    def __len__(self) -> int:
+        return len(self._tries)
 
-        `share` is how many times the usual rate and burst this one has.
-        """
-        rate, burst = self._rate * share, self._burst * share
-        left, at = self._left.pop(who, (burst, now))
-        left = min(burst, left + max(0.0, now - at) * rate)
-        wait = 0.0 if left >= 1 else (1 - left) / rate
-        self._left[who] = (left if wait else left - 1, now)
-        while len(self._left) > self._most:
-            self._left.popitem(last=False)
-        return wait
+    def wait_s(self, key: str, now_s: float) -> float:
+        """Return for how long the key is locked, 0 where it is not."""
+        tries = self._tries.get(key)
+        if tries is None or len(tries) < FAILURES or tries[0] <= tries[-1] - WINDOW_S:
+            return 0.0
+        return max(0.0, tries[-1] + LOCK_S - now_s)
+
+    def note(self, key: str, now_s: float) -> None:
+        """Count a try as a failure."""
+        self._tries.setdefault(key, deque(maxlen=FAILURES)).append(now_s)
+        self._tries.move_to_end(key)
+        while len(self._tries) > self._keys:
+            self._tries.popitem(last=False)
+
+    def take_back(self, key: str, at_s: float) -> None:
+        """Let a try of that instant not have been a failure."""
+        tries = self._tries.get(key)
+        if tries is not None and at_s in tries:
+            tries.remove(at_s)
+            if not tries:
+                del self._tries[key]
+
+    def forget(self, key: str) -> None:
+        """Let the key have failed never."""
+        self._tries.pop(key, None)
 
 
-class Throttled:
-    """An application that nobody can ask faster than that; behind the gates, which know the caller."""
+class Throttle:
+    """Both tables together."""
 
-    def __init__(self, app: ASGIApp, buckets: Buckets | None = None) -> None:
-        self._app, self._buckets = app, buckets or Buckets()
+    def __init__(self) -> None:
+        self._names, self._addresses = Table(), Table()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer 429."""
-        if scope["method"] not in BODILESS and (wait := self._wait(caller_of(scope))):
-            wait_s = math.ceil(wait)
-            what = "too many actions within a short time"
-            mend = "wait as long as Retry-After says; POST /api/runs/bulk takes up to 1,000 runs at once"
-            await answer_to(TooMany(what, mend=mend, wait_s=wait_s))(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+    def begin(self, name: str, address: str, now_s: float) -> float:
+        """Count a try and return 0, or return for how many seconds none is looked at."""
+        place = network_of(address)
+        wait_s = max(self._names.wait_s(name, now_s), self._addresses.wait_s(place, now_s))
+        if wait_s == 0.0:
+            self._names.note(name, now_s)
+            self._addresses.note(place, now_s)
+        return wait_s
 
-    def _wait(self, caller: Caller) -> float:
-        share = AT_HOME if caller.via is Via.SOCKET else 1.0
-        return self._buckets.take(
-            f"{caller.via} {caller.name} {caller.address}", asyncio.get_running_loop().time(), share
-        )
+    def succeeded(self, name: str, address: str, began_s: float) -> None:
+        """Say that the try which began then was right: its name starts afresh, its address is as it was."""
+        self._names.forget(name)
+        self._addresses.take_back(network_of(address), began_s)
+
+
+def network_of(address: str) -> str:
+    """Return what counts as one place: an IPv4 address, an IPv6 network of 64 bits, or the text as it is."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address[:64]
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
+        return str(ip_network((found, 64), strict=False))
+    return address

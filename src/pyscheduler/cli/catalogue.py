@@ -31,6 +31,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
         "show": Entry("show", "show", "Show one run: its fields, its attempts, its logbook."),
         "log": Entry("log", "log", "Print what an attempt has written; -f follows it."),
         "events": Entry("events", "events", "Show the logbook: who did what, the newest line first."),
+        "alerts": Entry("alerts", "alerts", "List alerts, the newest first, and whether people were told."),
         "why": Entry("why", "why", "Say why a job does not run, and what would release it."),
         "next": Entry("upcoming", "next_", "Show when jobs fire next, and what clock changes do."),
         "forecast": Entry("forecast", "forecast_", "Show the runs to expect, and when they should start."),
@@ -52,6 +53,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
         "pause": Entry("pause", "pause", "Let a job, or everything, rest: nothing of it starts."),
         "resume": Entry("pause", "resume", "End a pause; the job starts from now."),
         "reload": Entry("reload", "reload_", "Put the configuration as it is on disk into force."),
+        "replay": Entry("alerts", "replay", "Try dead deliveries of an alert again."),
         "catch-up": Entry("catch_up", "catch_up", "Decide about firings missed by a restored store."),
     },
     "Plan": {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pyscheduler.model.alert import Raised
 from pyscheduler.model.batch import Batch
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.effect import Effect
@@ -24,6 +25,7 @@ class Load:
     runs: tuple[Run, ...]
     attempts: tuple[Attempt, ...]
     effects: tuple[Effect, ...]
+    alerts: tuple[Raised, ...] = ()
 
 
 @dataclass(slots=True)
@@ -38,6 +40,7 @@ class Tray:
     deleted: list[str] = field(default_factory=list)
     replies: dict[tuple[str, str], Reply] = field(default_factory=dict)
     effects: list[Effect] = field(default_factory=list)
+    alerts: list[Raised] = field(default_factory=list)
 
     def add(self, decision: Decision) -> None:
         """Take one decision."""
@@ -54,9 +57,8 @@ class Tray:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to carry."""
-        return not (
-            self.runs or self.attempts or self.lines or self.engine or self.configs or self.deleted or self.replies
-        )
+        changes = self.runs, self.attempts, self.lines, self.engine, self.configs, self.deleted, self.alerts
+        return not (any(changes) or self.replies)
 
     def take(self) -> Load:
         """Empty the tray and return what was on it."""
@@ -69,10 +71,12 @@ class Tray:
                 configs=tuple(self.configs),
                 deleted_runs=tuple(self.deleted),
                 replies=tuple(self.replies.values()),
+                alerts=tuple(self.alerts),
             ),
             tuple(self.runs.values()),
             tuple(self.attempts.values()),
             tuple(self.effects),
+            tuple(self.alerts),
         )
         self.__init__()  # type: ignore[misc]
         return load

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 from sqlalchemy import bindparam, func, select, text, tuple_
 
-from pyscheduler.model.run import FINAL_STATES, Attempt, Run, Trigger
+from pyscheduler.model.run import Attempt, Run, RunState, Trigger
 from pyscheduler.store import columns, rows, run_streams, schema
 from pyscheduler.store.readers import Read, Snapshot
 from pyscheduler.store.run_streams import Window
@@ -36,6 +36,7 @@ DAYS: Final = 20
 
 _runs: Final = schema.runs.c
 _attempts: Final = schema.attempts.c
+_WORST_FIRST: Final = (RunState.FAILED, RunState.CANCELLED, RunState.SKIPPED, RunState.SUCCEEDED)
 _MORE: Final = columns.RUN[len(run_streams.KEY) :]
 
 
@@ -81,6 +82,16 @@ def memory_window(read: Read, since: date, limit: int) -> tuple[list[Run], date]
     return found, since
 
 
+def ended_of_date(read: Read, day: date, limit: int) -> tuple[list[Run], bool]:
+    """Return up to `limit` ended runs of one run date, failed ones first, and whether these are all of them."""
+    found: list[Run] = []
+    for ended in _streams_of(read, day.isoformat()):
+        found += map(rows.run_of, islice(ended, limit + 1 - len(found)))
+        if len(found) > limit:
+            return found[:limit], False
+    return found, True
+
+
 def runs_of_days(read: Read, days: Iterable[Day]) -> tuple[list[Run], dict[Day, int]]:
     """Return all runs of these jobs' run dates, and the highest number of each day that has any."""
     found = [run for piece in pieces(days, DAYS) for run in read(partial(_of_days, days=piece))]
@@ -101,9 +112,9 @@ def _ended_by_date(read: Read, day: date) -> Iterator[Run]:
 
 
 def _streams_of(read: Read, run_date: str) -> Iterator[Iterator[Row]]:
-    """Yield a stream for each state and trigger of one run date."""
+    """Yield a stream for each state and trigger of one run date, failed runs first and succeeded ones last."""
     window, piece = Window.whole(newest_first=True), rows_by(read)
-    for state in FINAL_STATES:
+    for state in _WORST_FIRST:
         for trigger in Trigger:
             equal = {"run_date": run_date, "state": state.value, "trigger": trigger.value}
             yield run_streams.ended(piece, equal, window, _MORE, piece=64, largest=PIECE)

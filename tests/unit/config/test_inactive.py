@@ -43,10 +43,6 @@ def test_another_store_is_an_error_because_runs_would_be_doubled_in_silence(prob
 @pytest.mark.parametrize(
     ("key", "what"),
     [
-        ("listen: '127.0.0.1:0'", "the TCP listener is"),
-        ("api_tokens_file: t.yaml", "API tokens are"),
-        ("users_file: u.yaml", "web users are"),
-        ("secure_cookies: true", "the web pages are"),
         ("heartbeat_url: 'https://example.org/x'", "the heartbeat is"),
     ],
 )

@@ -1,0 +1,238 @@
+// The board: dates, saved views, a selection with its actions, and rows that follow what happens.
+// The filter form itself is htmx's: it fetches the page and swaps #board, #chips and #stepper.
+import { act } from "./act.js";
+import { listen } from "./live.js";
+import { api, failed, fragment, make, mark } from "./talk.js";
+
+const MERGE_MS = 250;
+const IDLE_MS = 10000;
+const MOST = 1000; // runs of one selection: what one bulk request takes
+const MOST_ROWS = 200;
+
+const board = () => document.getElementById("board");
+const form = document.getElementById("filters");
+const picked = new Set();
+let lastPick = null;
+let touched = 0;
+
+// ----------------------------------------------------------------- the address
+
+function address(changes = {}) {
+  const found = new URLSearchParams(new FormData(form));
+  for (const [name, value] of Object.entries(changes)) found.set(name, value);
+  for (const [name, value] of [...found]) if (value === "") found.delete(name);
+  return `/?${found}`;
+}
+
+function show(path) {
+  return htmx.ajax("GET", path, { target: "#board", select: "#board", swap: "outerHTML" }).then(() => history.pushState({}, "", path));
+}
+
+function chooseDay(day) {
+  location.assign(address({ date: day }));
+}
+
+// ----------------------------------------------------------------- saved views: a name and an address without its date
+
+const VIEWS = "pysched.views";
+
+function savedViews() {
+  try {
+    const found = JSON.parse(localStorage.getItem(VIEWS) || "[]");
+    return Array.isArray(found) ? found.filter((view) => typeof view?.name === "string" && /^\/\?/.test(view.path)) : [];
+  } catch {
+    return [];
+  }
+}
+
+function keepViews(views) {
+  try {
+    localStorage.setItem(VIEWS, JSON.stringify(views));
+  } catch {
+    failed(new Error("this browser keeps nothing: the view lives in its address only"));
+  }
+  drawViews();
+}
+
+function drawViews() {
+  const lines = savedViews().map((view) => make(
+    "div", { class: "view-line" }, make("a", { href: view.path, text: view.name }),
+    make("button", { type: "button", class: "quiet icon", "data-drop": view.name, "aria-label": `Forget ${view.name}` }, mark("close")),
+  ));
+  const name = make("input", { id: "view-name", maxlength: "60", "aria-label": "Name for this view", placeholder: "Name for this view" });
+  const save = make("button", { type: "button", class: "primary", "data-save": true, text: "Save" });
+  document.getElementById("views").replaceChildren(...lines, make("div", { class: "stack" }, name, save));
+}
+
+function onViews(event) {
+  const drop = event.target.closest("[data-drop]");
+  if (drop) keepViews(savedViews().filter((view) => view.name !== drop.dataset.drop));
+  if (event.target.closest("[data-save]")) {
+    const name = document.getElementById("view-name").value.trim();
+    if (name) keepViews([...savedViews().filter((view) => view.name !== name), { name, path: address({ date: "" }) }]);
+  }
+}
+
+// ----------------------------------------------------------------- the selection
+
+const boxes = () => [...document.querySelectorAll("[data-pick]")];
+const runOf = (box) => box.closest("[data-run]").dataset.run;
+
+function drawSelection() {
+  for (const box of boxes()) {
+    box.checked = picked.has(runOf(box));
+    box.closest("tr").classList.toggle("picked", box.checked);
+  }
+  const bar = document.getElementById("action-bar");
+  if (!bar) return;
+  bar.hidden = picked.size === 0;
+  document.getElementById("picked").textContent = String(picked.size);
+  const page = document.getElementById("pick-page");
+  if (page) page.checked = boxes().length > 0 && boxes().every((box) => box.checked);
+}
+
+function pick(box, on, range) {
+  const all = boxes();
+  const from = range && lastPick ? all.findIndex((other) => runOf(other) === lastPick) : -1;
+  const to = all.indexOf(box);
+  const chosen = from < 0 ? [box] : all.slice(Math.min(from, to), Math.max(from, to) + 1);
+  for (const each of chosen) picked[on ? "add" : "delete"](runOf(each));
+  lastPick = runOf(box);
+  drawSelection();
+}
+
+async function pickAll() {
+  try {
+    const found = await api("GET", `/board/ids${address({ date: board().dataset.date }).slice(1)}`);
+    for (const id of found.ids) picked.add(id);
+    if (found.matching > MOST) failed(new Error(`${found.matching} runs match; the worst ${MOST} are selected`));
+    drawSelection();
+  } catch (error) {
+    failed(error);
+  }
+}
+
+// ----------------------------------------------------------------- following what happens
+
+const changed = new Set();
+let timer = 0;
+let fetching = false;
+
+const shownIds = () => [...document.querySelectorAll("#rows [data-run]")].map((row) => row.dataset.run);
+
+function onNews(kind, data) {
+  if (kind === "reset" || kind === "reload") return note(shownIds());
+  const id = data?.run_id;
+  if (!id || !id.includes(`.${board().dataset.date}.`)) return undefined;
+  return note([id]);
+}
+
+function note(ids) {
+  for (const id of ids) changed.add(id);
+  timer ||= setTimeout(patch, MERGE_MS);
+}
+
+/** Fetch the rows that have changed and put each where it stood; new runs and a new order are offered, not forced. */
+async function patch() {
+  timer = 0;
+  if (fetching || !changed.size) return;
+  fetching = true;
+  const here = new Set(shownIds());
+  const isNew = [...changed].some((id) => !here.has(id));
+  const ids = [...changed].filter((id) => here.has(id)).slice(0, MOST_ROWS);
+  changed.clear();
+  try {
+    await replaceRows(ids, isNew);
+  } catch {
+    // The banner tells the age of what is shown; the next look repairs it.
+  } finally {
+    fetching = false;
+    if (changed.size) timer ||= setTimeout(patch, MERGE_MS);
+  }
+}
+
+async function replaceRows(ids, isNew) {
+  const html = await fragment(`/board/rows?date=${board().dataset.date}&ids=${ids.join(",")}`);
+  const found = new DOMParser().parseFromString(html, "text/html");
+  let moved = isNew;
+  for (const row of found.querySelectorAll("tr[data-run]")) {
+    const old = document.getElementById(row.id);
+    if (!old || old.querySelector("details[open]") || old.outerHTML === row.outerHTML) continue;
+    moved ||= old.dataset.state !== row.dataset.state;
+    for (const name of ["current"]) row.classList.toggle(name, old.classList.contains(name));
+    if (old.dataset.state !== row.dataset.state) row.classList.add("changed");
+    const focused = old.contains(document.activeElement);
+    old.replaceWith(row);
+    if (focused) row.querySelector("[data-open]")?.focus({ preventScroll: true });
+  }
+  for (const count of found.querySelectorAll("[data-count]")) {
+    const old = document.querySelector(`#chips [data-count="${count.dataset.count}"]`);
+    if (old) {
+      old.textContent = count.textContent;
+      old.closest(".chip").classList.toggle("zero", count.textContent === "0");
+    }
+  }
+  drawSelection();
+  if (moved) orderChanged();
+}
+
+const isIdle = () => performance.now() - touched > IDLE_MS && !picked.size && !document.querySelector("details[open], dialog[open]")
+  && !document.querySelector("tr.current");
+
+function orderChanged() {
+  if (isIdle()) reorder();
+  else document.getElementById("reorder")?.removeAttribute("hidden");
+}
+
+function reorder() {
+  return htmx.ajax("GET", location.pathname + location.search, { source: "#board", target: "#board", select: "#board", swap: "outerHTML" });
+}
+
+async function lookAgain() {
+  await replaceRows(shownIds().slice(0, MOST_ROWS), false);
+}
+
+// ----------------------------------------------------------------- what people do
+
+document.addEventListener("click", (event) => {
+  const day = event.target.closest("button[data-day]");
+  const page = event.target.closest(".pager [data-page]");
+  const bulk = event.target.closest("[data-bulk]");
+  if (day) chooseDay(day.dataset.day);
+  else if (page) show(address({ date: board().dataset.date, page: page.dataset.page })).then(() => scrollTo(0, 0));
+  else if (bulk) act(bulk.dataset.bulk, [...picked]);
+  else if (event.target.closest("#pick-all")) pickAll();
+  else if (event.target.closest("#pick-none")) { picked.clear(); drawSelection(); }
+  else if (event.target.closest("#reorder")) reorder();
+  else if (event.target.matches("[data-pick]")) pick(event.target, event.target.checked, event.shiftKey);
+  else if (event.target.matches("#pick-page")) {
+    for (const box of boxes()) picked[event.target.checked ? "add" : "delete"](runOf(box));
+    drawSelection();
+  }
+  for (const open of document.querySelectorAll("details.more[open]")) if (!open.contains(event.target)) open.open = false;
+});
+document.addEventListener("rowkey", (event) => {
+  const row = event.target;
+  const { key } = event.detail;
+  const box = row.querySelector("[data-pick]");
+  if (key === "x" && box) pick(box, !box.checked, false);
+  if (!document.body.hasAttribute("data-may-act")) return;
+  const runs = picked.size ? [...picked] : [row.dataset.run];
+  if (key === "r") act("rerun", runs);
+  if (key === "h") act(picked.size ? "hold" : row.dataset.hold, runs);
+});
+document.addEventListener("keydown", (event) => {
+  touched = performance.now();
+  if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
+  const open = document.querySelector("details.more[open]");
+  if (open) { open.open = false; open.querySelector("summary").focus(); } else if (picked.size) { picked.clear(); drawSelection(); }
+});
+document.addEventListener("pointermove", () => (touched = performance.now()), { passive: true });
+document.addEventListener("acted", (event) => note(event.detail.runs));
+document.addEventListener("htmx:afterSwap", drawSelection);
+document.addEventListener("htmx:sendError", () => failed(new Error("the scheduler is out of reach")));
+document.getElementById("views").addEventListener("click", onViews);
+document.getElementById("view-name")?.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
+drawViews();
+drawSelection();
+listen(onNews, lookAgain);

@@ -1,0 +1,68 @@
+// Hearing of changes: the scheduler's stream where it has one, looking again where it is quiet.
+// `age()` is how long ago we last heard anything at all; after STALE_S a banner says so, on every page that listens.
+import { durationText } from "./clock.js";
+
+const STALE_S = 10;
+const PING_S = 5; // how often the scheduler says that it is there when nothing happens
+const QUIET_S = 7; // nothing heard for so long: look for ourselves
+const AGAIN_MS = 5000;
+let heard = performance.now();
+let source = null;
+const listeners = new Set();
+let looking = null;
+
+export const age = () => (performance.now() - heard) / 1000;
+export function hear() {
+  heard = performance.now();
+}
+
+function tell(kind, data) {
+  hear();
+  for (const listener of listeners) listener(kind, data);
+}
+
+function open(path) {
+  source = new EventSource(path);
+  source.onopen = hear;
+  for (const kind of ["run", "attempt", "reload", "reset", "agent", "ping", "message"]) {
+    source.addEventListener(kind, (event) => {
+      let data = null;
+      try {
+        data = JSON.parse(event.data);
+      } catch {
+        // a ping has no words
+      }
+      tell(kind, data);
+    });
+  }
+  source.onerror = () => {
+    // A refusal closes the stream for good; a lost connection the browser repairs by itself.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => open(path), AGAIN_MS);
+  };
+}
+
+function watch(look) {
+  setInterval(() => {
+    if (!document.hidden && age() > QUIET_S && !looking) {
+      looking = Promise.resolve(look()).then(hear, () => {}).finally(() => (looking = null));
+    }
+    const stale = document.getElementById("stale");
+    const isStale = age() > STALE_S;
+    if (stale && stale.hidden === isStale) stale.hidden = !isStale;
+    if (isStale) {
+      document.getElementById("stale-text").textContent =
+        `Nothing heard from the scheduler for ${durationText(Math.floor(age()))}: what you see may be out of date.`;
+    }
+  }, 1000);
+}
+
+/** Call `listener(kind, data)` for everything that happens; `look` fetches what is on the page when all is quiet. */
+export function listen(listener, look, path = `/events?ping=${PING_S}`) {
+  listeners.add(listener);
+  if (!source) {
+    open(path);
+    watch(look);
+    document.addEventListener("visibilitychange", () => !document.hidden && age() > QUIET_S && Promise.resolve(look()).then(hear, () => {}));
+  }
+  addEventListener("pagehide", () => source?.close());
+}
