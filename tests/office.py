@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from types import TracebackType
@@ -28,7 +29,10 @@ class FakeTeller:
         self._night = night
 
     async def replay(self, alert_id: str, notifier: str | None = None) -> list[Delivery]:
-        raise NotFound(f"there is no alert {alert_id}")
+        known = await asyncio.to_thread(self._night.engine.store.alert, alert_id)
+        if known is None:
+            raise NotFound(f"there is no alert {alert_id}")
+        return list(known.deliveries)
 
     async def test(self, name: str, actor: str) -> str | None:
         if name != "log":

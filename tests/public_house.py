@@ -1,11 +1,12 @@
 """The real application behind a real HTTP server on a loopback port, in a thread of its own: for tools that speak TCP.
 
-Who asks is whoever the test says; the engine is real, its store is filled, and only its jobs and its clock are fake.
+Who asks is our own user, as at the Unix socket: an admin. Engine, store and door are real, jobs and clock are fake.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import threading
 from collections.abc import Coroutine, Iterator
@@ -14,12 +15,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import uvicorn
+from starlette.types import Receive, Scope, Send
 
 from pyscheduler.api import build_app
-from pyscheduler.api.callers import Caller
+from pyscheduler.api.callers import Peer, user_name
+from pyscheduler.api.door import LINK_PROOF, Door
+from pyscheduler.model.person import Credentials
 from tests.office import Desk
 
 T = TypeVar("T")
+ME = user_name(os.geteuid())
 
 
 class PublicHouse:
@@ -33,7 +38,6 @@ class PublicHouse:
         self._up = threading.Event()
         self._stop = asyncio.Event()
         self._thread = threading.Thread(target=self._live, name="public house")
-        self.caller = Caller("ann")
         self.error: BaseException | None = None
 
     def _live(self) -> None:
@@ -48,8 +52,15 @@ class PublicHouse:
     async def _serve(self) -> None:
         async with Desk(self._folder, self._jobs, **self._settings) as office:
             self.office = office
-            app = build_app(office.host, identify=lambda _scope: self.caller, desk=office.desk)
-            config = uvicorn.Config(app, lifespan="off", log_config=None, ws="none")
+            door = self.door = self._door(office)
+            app = build_app(office.host, desk=office.desk, door=door)
+            await door.sign_in(ME, LINK_PROOF, address="", agent="a browser")
+
+            async def from_here(scope: Scope, receive: Receive, send: Send) -> None:
+                scope["state"] = {"peer": Peer(os.getpid(), os.geteuid(), os.getegid())}
+                await app(scope, receive, send)
+
+            config = uvicorn.Config(from_here, lifespan="off", log_config=None, ws="none")
             server = uvicorn.Server(config)
             serving = asyncio.create_task(server.serve([self._listening]))
             self._up.set()
@@ -57,6 +68,22 @@ class PublicHouse:
             office.desk.farewell()
             server.should_exit = True
             await serving
+            door.close()
+
+    @staticmethod
+    def _door(office: Desk) -> Door:
+        """Return the real door, which takes whoever comes for the user at the Unix socket."""
+        clock = office.night.clock
+        door = Door(
+            Credentials(),
+            save=lambda batch: office.engine.writer.save(batch),
+            now=clock.now,
+            monotonic=clock.monotonic,
+            address="127.0.0.1:8470",
+            revocations=office.desk.revocations,
+        )
+        door.sessions.load(())
+        return door
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         """Run something on the house's loop and return what it returns."""

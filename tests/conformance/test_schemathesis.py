@@ -27,8 +27,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from pyscheduler.api.door import LINK_PROOF
 from pyscheduler.testing import FakeResult
-from tests.public_house import PublicHouse, public_house
+from tests.public_house import ME, PublicHouse, public_house
 
 JOBS = """
 pools: {db: 1}
@@ -133,6 +134,15 @@ def _many(**body: object) -> Callable[[PublicHouse], Asked]:
     return lambda house: Asked({}, {}, {"run_ids": [_a_run(house, "report", "")], "action": "hold", **body})
 
 
+def _an_alert(house: PublicHouse) -> str:
+    return str(requests.get(f"{house.url}/api/alerts", timeout=30).json()["alerts"][0]["alert_id"])
+
+
+def _a_session(house: PublicHouse) -> str:
+    house.do(house.door.sign_in(ME, LINK_PROOF, address="", agent="another browser"))
+    return str(requests.get(f"{house.url}/api/sessions", timeout=30).json()["sessions"][0]["id"])
+
+
 EXAMPLES: dict[str, Callable[[PublicHouse], Asked]] = {
     "GET /api/health": _plain(),
     "GET /api/scheduler": _plain(),
@@ -163,6 +173,16 @@ EXAMPLES: dict[str, Callable[[PublicHouse], Asked]] = {
     "POST /api/runs/{run_id}/mark-success": _on("report", ""),
     "POST /api/runs/{run_id}/mark-failed": _on("report", ""),
     "POST /api/runs/{run_id}/rerun": _on("load", "ended"),
+    "GET /api/alerts": _plain(kind="failed"),
+    "GET /api/alerts/dead": _plain(limit=5),
+    "POST /api/alerts/{alert_id}/replay": lambda house: Asked({"alert_id": _an_alert(house)}, {}),
+    "POST /api/alerts/test/{notifier}": lambda _house: Asked({"notifier": "log"}, {}),
+    "GET /api/audit": _plain(limit=5),
+    "GET /api/audit/verify": _plain(),
+    "POST /api/links": _of(""),
+    "GET /api/sessions": _plain(),
+    "POST /api/sessions/{session_id}/revoke": lambda house: Asked({"session_id": _a_session(house)}, {}),
+    "DELETE /api/sessions/{session_id}": lambda house: Asked({"session_id": _a_session(house)}, {}),
     "GET /api/why": _plain(job="clean"),
     "GET /api/next": _plain(job="nightly", count=3),
     "GET /api/forecast": _plain(job="nightly"),
