@@ -18,6 +18,7 @@ ALL = [
     "store_writes",
     "pepper_stores",
     "api_pages",
+    "streams",
     "command_line",
     "pepper",
 ]
