@@ -24,6 +24,7 @@ PLACES = (
     "/admin",
     "/admin/configs/1",
 )
+BOX = "document.querySelector('[data-name=close-books]').getBoundingClientRect()"
 
 
 def settled(page: Any) -> Any:
@@ -105,13 +106,13 @@ def test_the_graph_goes_by_pointer(a_world: World, open_page: OpenPage) -> None:
     before = node.bounding_box()
     page.mouse.move(before["x"] + 5, before["y"] + 5)
     page.mouse.wheel(0, -300)
-    page.wait_for_function("width => document.querySelector('[data-name=close-books]').getBoundingClientRect().width > width + 20", arg=before["width"])  # fmt: skip
+    page.wait_for_function(f"width => {BOX}.width > width + 20", arg=before["width"])
     near = node.bounding_box()
     assert abs(near["x"] + 5 * near["width"] / before["width"] - before["x"] - 5) < 3
     page.mouse.down()
     page.mouse.move(near["x"] + 105, near["y"] + 45, steps=4)
     page.mouse.up()
-    page.wait_for_function("x => document.querySelector('[data-name=close-books]').getBoundingClientRect().x > x + 60", arg=near["x"])  # fmt: skip
+    page.wait_for_function(f"x => {BOX}.x > x + 60", arg=near["x"])
 
 
 def test_the_graph_follows(own_world: World, open_page: OpenPage) -> None:
@@ -167,7 +168,8 @@ def test_a_phone_needs_no_sideways_scroll_and_hits_what_it_aims_at(
     small = page.evaluate(
         """[...document.querySelectorAll('button, select, summary, input:not([type=checkbox])')]
         .map((each) => [each.outerHTML.slice(0, 90), each.getBoundingClientRect()])
-        .filter(([, box]) => box.width && box.height && (box.height < 39.5 || box.width < 39.5)).map(([text]) => text)"""
+        .filter(([, box]) => box.width && box.height && (box.height < 39.5 || box.width < 39.5))
+        .map(([text]) => text)"""
     )
     assert small == []
 

@@ -15,7 +15,7 @@ from typing import Final
 import click
 
 from pyscheduler.cli.faults import CommandError
-from pyscheduler.cli.options import verb
+from pyscheduler.cli.options import only_here, verb
 from pyscheduler.cli.place import FILE_NAME, look_up
 from pyscheduler.cli.session import Session, pass_session
 
@@ -24,6 +24,7 @@ MARK: Final = "# A night of real work"
 """How the example's configuration begins: what begins otherwise is somebody's own."""
 
 
+@only_here
 @verb(
     "demo",
     "pysched demo",

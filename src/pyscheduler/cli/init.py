@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from pyscheduler.cli.faults import CommandError, WrongUsage
-from pyscheduler.cli.options import verb
+from pyscheduler.cli.options import only_here, verb
 from pyscheduler.cli.place import FILE_NAME
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.unit import Unit
@@ -20,6 +20,7 @@ UNIT_NAME = "pysched.service"
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
 
+@only_here
 @verb(
     "init",
     "pysched init",
