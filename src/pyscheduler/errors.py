@@ -6,6 +6,7 @@ PyschedError                    where · what · how to mend
 ├── NaiveTime (ValueError)      the caller's code: an instant without a zone is never guessed at
 ├── ActionError                 the caller of an action; `.status` is the HTTP status it becomes
 │   ├── BadRequest     400
+│   ├── Unauthorised   401
 │   ├── Forbidden      403
 │   ├── NotFound       404
 │   ├── Conflict       409
@@ -15,6 +16,7 @@ PyschedError                    where · what · how to mend
 │   ├── WrongType      415
 │   ├── KeyReused      422
 │   ├── TooMany        429
+│   ├── Throttled      429
 │   ├── HeadTooLarge   431
 │   └── Unavailable    503      stopping, starting, or failed
 ├── StoreError                  the operator: the disk, the file, the server
@@ -24,6 +26,7 @@ PyschedError                    where · what · how to mend
 │   └── StoreUnavailable        out of reach or out of room: may pass by itself
 ├── AlreadyServed               the operator: another scheduler is at home in this folder
 ├── LaunchError                 the operator: nothing could be started on this machine
+├── NotifyError                 the operator: a notifier did not take a message
 └── EngineFailedError           the operator: the engine has failed stop; `__cause__` says why
 ```
 
@@ -89,6 +92,13 @@ class BadRequest(ActionError):
     status = 400
 
 
+class Unauthorised(ActionError):
+    """Nobody can tell who the caller is, or what was shown as proof is none."""
+
+    code = "unauthorised"
+    status = 401
+
+
 class Forbidden(ActionError):
     """The caller may not do this."""
 
@@ -147,6 +157,17 @@ class TooMany(ActionError):
     def __init__(self, what: str, *, where: str = "", mend: str = "", wait_s: int = 1) -> None:
         super().__init__(what, where=where, mend=mend)
         self.wait_s = wait_s
+
+
+class Throttled(ActionError):
+    """Too many sign-ins have failed: none is looked at for `wait_s` seconds."""
+
+    code = "throttled"
+    status = 429
+
+    def __init__(self, what: str, *, wait_s: float, where: str = "", mend: str = "") -> None:
+        self.wait_s = wait_s
+        super().__init__(what, where=where, mend=mend)
 
 
 class HeadTooLarge(ActionError):
@@ -215,6 +236,12 @@ class LaunchError(PyschedError):
     """No attempt can be started on this machine."""
 
     code = "launch"
+
+
+class NotifyError(PyschedError):
+    """A notifier did not take a message; it is tried again as its `retries` say."""
+
+    code = "notify"
 
 
 class EngineFailedError(PyschedError):

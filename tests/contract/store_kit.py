@@ -18,6 +18,7 @@ import pytest
 
 from pyscheduler.model.ids import make_run_id
 from pyscheduler.model.run import Attempt, LogbookLine, Outcome, Run, RunState, Trigger
+from pyscheduler.model.session import Session
 from pyscheduler.store import Store
 
 NOON: Final = datetime(2027, 5, 20, 12, tzinfo=UTC)
@@ -80,3 +81,18 @@ def a_line(run: Run | None = None, action: str = "created", **fields: Any) -> Lo
     if run is not None:
         about |= {"run_id": run.run_id, "job": run.job}
     return LogbookLine(**(about | fields))
+
+
+def a_session(session_hash: str = "0" * 64, **fields: Any) -> Session:
+    """Return a session of ada's that lasts for eight hours."""
+    defaults: dict[str, Any] = {
+        "user": "ada",
+        "proof": "p",
+        "csrf": "c",
+        "created_at": NOON,
+        "seen_at": NOON,
+        "expires_at": NOON + timedelta(hours=8),
+        "address": "192.0.2.1",
+        "agent": "browser",
+    }
+    return Session(session_hash=session_hash, **(defaults | fields))

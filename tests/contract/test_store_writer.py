@@ -294,3 +294,17 @@ async def test_an_error_seen_while_idle_is_said_to_the_next_save(store: Store, m
         await writer.save(Batch(engine={"a": "1"}))
     assert said.value is gone
     await writer.close()
+
+
+async def test_what_rides_along_is_there_with_what_follows(store: Store) -> None:
+    """One commit for both, whoever posts next; it wakes nobody by itself, and a later batch can take it back."""
+    writer = await started(store)
+    writer.ride_along(Batch(engine={"a": "1", "b": "1"}))
+    assert writer.idle
+    await writer.save(Batch(runs=(a_run(),), engine={"b": None}))
+    assert store.engine_values().get("a") == "1"
+    assert "b" not in store.engine_values()
+    assert writer.commits == 1
+    writer.ride_along(Batch(engine={"c": "1"}))
+    await writer.close()
+    assert "c" not in store.engine_values()

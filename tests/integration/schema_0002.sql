@@ -160,6 +160,7 @@ INSERT INTO "runs" VALUES('other.2027-05-20.2',1810814520000000,'failed','schedu
 CREATE TABLE sessions (
 	session_hash VARCHAR(64) NOT NULL, 
 	user VARCHAR NOT NULL, 
+	proof VARCHAR NOT NULL, 
 	csrf VARCHAR NOT NULL, 
 	created_at INTEGER NOT NULL, 
 	seen_at INTEGER NOT NULL, 

@@ -25,7 +25,7 @@ from pyscheduler.model.run import RunState
 from pyscheduler.store import Batch, LineQuery, Store, driver, migrate, schema
 from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.migrations.upgrade import alembic_config, upgrade_to_head
-from tests.contract.store_kit import NOON, STORES, OpenAgain, a_line, a_run, an_attempt, opener
+from tests.contract.store_kit import NOON, STORES, OpenAgain, a_line, a_run, a_session, an_attempt, opener
 
 SOURCE = ConfigSource(path="a.yaml", text="jobs: {}")
 DUMPS = sorted(Path(__file__).parent.glob("schema_*.sql"))
@@ -91,7 +91,8 @@ def test_a_released_store_opens_with_all_that_was_in_it(open_again: OpenAgain, d
     assert [line.action for line in store.lines(LineQuery(newest_first=False)).items] == ["created", "reload"]
     assert store.engine_values() == {"last_tick": "2027-05-20T12:00:00Z"}
     assert store.latest_config() == expected.configs[0]
-    store.apply(Batch(runs=(a_run("after"),)))
+    store.apply(Batch(runs=(a_run("after"),), sessions=(a_session(),)))
+    assert store.sessions(10) == [a_session()]
 
 
 def test_the_revisions_lead_to_the_tables_that_a_new_store_has(open_again: OpenAgain, tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing
 from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine
+from pyscheduler.errors import NotFound
+from pyscheduler.model.alert import Delivery
 from tests.builders import NOON
 from tests.night import Night
 
@@ -90,6 +92,16 @@ WORDS = (
 )
 
 
+class FakeTeller:
+    """Knows no alert and no notifier."""
+
+    async def replay(self, alert_id: str, notifier: str | None = None) -> list[Delivery]:
+        raise NotFound(f"there is no alert {alert_id}")
+
+    async def test(self, name: str, actor: str) -> str | None:
+        raise NotFound(f"there is no notifier {name}")
+
+
 class FakeHost:
     """A host whose engine always runs and whose files never change."""
 
@@ -97,6 +109,7 @@ class FakeHost:
         self._night = night
         self.remarks: tuple[str, ...] = ()
         self.reload_failure: ReloadFailure | None = None
+        self.alerts = FakeTeller()
 
     @property
     def standing(self) -> Standing:

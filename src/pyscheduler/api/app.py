@@ -15,9 +15,12 @@ from starlette.types import ASGIApp
 
 from pyscheduler.__about__ import __version__
 from pyscheduler.api import (
+    alerts,
+    audit,
     bulk,
     coming,
     config,
+    entering,
     events,
     jobs,
     live,
@@ -27,11 +30,14 @@ from pyscheduler.api import (
     run_actions,
     runs,
     scheduler,
+    sessions,
+    signin,
 )
 from pyscheduler.api.answers import Json
 from pyscheduler.api.callers import Identify, peer_caller
 from pyscheduler.api.desk import FrontDesk
-from pyscheduler.api.gates import Gates
+from pyscheduler.api.door import Door
+from pyscheduler.api.gates import Gates, turn_away
 from pyscheduler.api.host import Host
 from pyscheduler.errors import PyschedError
 
@@ -46,11 +52,13 @@ def build_app(
     *,
     identify: Identify = peer_caller,
     desk: FrontDesk | None = None,
+    door: Door | None = None,
     more: Iterable[APIRouter] = (),
 ) -> ASGIApp:
     """Return the API of a host as an ASGI application.
 
-    `identify` says who sent a request, or refuses; `more` are routes of rooms above this one (the pages).
+    `identify` says who sent a request, or refuses; a `door` does that too, and has routes for coming in and going out.
+    `more` are routes of rooms above this one (the pages).
     """
     desk = desk or FrontDesk(host)
     app = FastAPI(
@@ -69,9 +77,12 @@ def build_app(
             Exception: problems.on_bug,
         },
     )
-    for room in (scheduler, jobs, bulk, previews, runs, run_actions, logs, events, live, coming, config):
+    rooms = scheduler, jobs, bulk, previews, runs, run_actions, logs, events, live, alerts, coming, config, audit
+    for room in rooms:
         # Not include_router: that would build every route a second time, on the loop, at the first request for it.
         app.router.routes.extend(room.router(desk).routes)
+    for way in (signin, entering, sessions) if door is not None else ():
+        app.router.routes.extend(way.router(desk, door).routes)
     for routes in more:
         app.router.routes.extend(routes.routes)
 
@@ -79,4 +90,6 @@ def build_app(
     async def openapi() -> Json:
         return Json(await desk.threads(app.openapi))
 
-    return Gates(app, host, identify)
+    if door is None:
+        return Gates(app, host, identify, turn_away=turn_away, ledger=desk.ledger)
+    return Gates(app, host, door, turn_away=door.turn_away, ledger=desk.ledger)

@@ -6,12 +6,13 @@ A parameter or body field that nobody knows is 400: a misspelt filter must not m
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
+from pyscheduler.model.alert import AlertKind
 from pyscheduler.model.ids import NAME
 from pyscheduler.model.run import RunState, Trigger
 
@@ -60,6 +61,13 @@ def read_instant(value: Any) -> Any:
         raise ValueError(f"{value!r} is no instant with a zone; write it like 2027-05-20T04:05:00Z") from None
 
 
+def read_since(value: Any) -> Any:
+    """Return the instant that a date (its midnight, UTC) or an instant with a zone is. ValueError."""
+    if isinstance(value, str) and _DATE.fullmatch(value):
+        return datetime.combine(read_date(value), time(), UTC)
+    return read_instant(value)
+
+
 def read_name(value: Any) -> Any:
     """Return a job's name. ValueError."""
     if isinstance(value, str) and not NAME.fullmatch(value):
@@ -73,6 +81,12 @@ Instant = Annotated[
     BeforeValidator(read_instant),
     PlainSerializer(lambda value: value.isoformat()),
     WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+Since = Annotated[
+    datetime,
+    BeforeValidator(read_since),
+    PlainSerializer(lambda value: value.isoformat()),
+    WithJsonSchema({"anyOf": [{"type": "string", "format": "date"}, {"type": "string", "format": "date-time"}]}),
 ]
 Name = Annotated[str, BeforeValidator(read_name)]
 RunId = Annotated[str, Field(min_length=1, max_length=100)]
@@ -121,6 +135,40 @@ class EventsAsked(PageAsked):
     action: Annotated[str | None, Field(max_length=64)] = None
     since: Instant | None = None
     until: Instant | None = None
+
+
+class AlertsAsked(Asked):
+    """Which alerts, newest first."""
+
+    kind: AlertKind | None = None
+    job: Name | None = None
+    since: Since | None = None
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+    cursor: Annotated[str | None, Field(max_length=300)] = None
+    format: Format = Format.JSON
+
+
+class DeadAsked(Asked):
+    """How many dead deliveries, oldest first."""
+
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+
+
+class AuditAsked(PageAsked):
+    """Which rows of the audit log; `since` is included, `until` is not."""
+
+    actor: Annotated[str | None, Field(max_length=200)] = None
+    action: Annotated[str | None, Field(max_length=200)] = None
+    subject: Annotated[str | None, Field(max_length=200, description="A run's id, a job's or a user's name")] = None
+    since: Instant | None = None
+    until: Instant | None = None
+    q: Annotated[str, Field(max_length=100, description="In everything that people read of a row")] = ""
+
+
+class VerifyAsked(Asked):
+    """A row that is known from elsewhere, as `ID:HASH`: the chain must have it."""
+
+    head: Annotated[str | None, Field(pattern=r"^\d{1,18}:[0-9a-f]{64}$")] = None
 
 
 class JobsAsked(Asked):
@@ -213,6 +261,12 @@ class BackfillAct(Act):
 
     from_: Annotated[Day, Field(alias="from")]
     to: Day
+
+
+class ReplayAct(Act):
+    """A replay: of one notifier's delivery, or of every dead one."""
+
+    notifier: Name | None = None
 
 
 class Selection(Asked):

@@ -22,9 +22,12 @@ from pyscheduler.api.callers import Caller
 from pyscheduler.api.deeds import RERUN, perform
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
+from pyscheduler.api.ledger import result_of
+from pyscheduler.api.recording import record_of
 from pyscheduler.api.runs import query_of
 from pyscheduler.api.views import run_view
 from pyscheduler.errors import ActionError, BadRequest, Conflict, EngineFailedError, StoreError
+from pyscheduler.model.audit import DONE
 from pyscheduler.model.run import Run
 
 MOST: Final = 1000
@@ -44,6 +47,7 @@ def router(desk: FrontDesk) -> APIRouter:
             raise Conflict(what, mend="look at the selection again: runs have changed meanwhile")
         work = _Bulk(desk, caller_of(request.scope), act)
         results = await work.through(run_ids)
+        _note(request, act, results)
         latest = await desk.with_latest([result.run for result in results if result.run is not None])
         shown = {run.run_id: run_view(run, attempt) for run, attempt in latest}
         beside = {"done": sum(result.error is None for result in results), "matched": len(results)}
@@ -114,6 +118,15 @@ class _Bulk:
             return _Result(run_id, error=error)
         self.done.update((run.run_id, run) for run in runs)
         return _Result(run_id, runs[0])
+
+
+def _note(request: Request, act: BulkAct, results: Sequence[_Result]) -> None:
+    """Give each run its row in the audit log."""
+    record = record_of(request.scope)
+    if record is not None:
+        record.action = act.action.replace("-", "_")
+        record.detail = {"bulk": len(results), **({"downstream": True} if act.downstream else {})}
+        record.each = [(each.run_id, DONE if each.error is None else result_of(each.error)) for each in results]
 
 
 def _view(result: _Result, shown: dict[str, Any]) -> dict[str, Any]:

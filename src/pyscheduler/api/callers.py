@@ -1,20 +1,23 @@
 """Who asks. The kernel's word for the peer of the socket decides, never a header (promise P8).
 
-Root and the service's own user get in, as their login names; nobody else does, and a connection of which the kernel
-cannot say whose it is counts as nobody's. Tokens and browser sessions join here with the TCP listener.
+On the Unix socket root and the service's own user get in, as their login names; nobody else does, and a connection of
+which the kernel cannot say whose it is counts as nobody's. Whoever comes by TCP is looked at by `door.py`.
 """
 
 from __future__ import annotations
 
 import os
 import pwd
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from typing import Any, NamedTuple
 
 from pyscheduler.errors import Forbidden
+from pyscheduler.model.person import Role
+
+__all__ = ["Caller", "Identify", "Peer", "Role", "Via", "peer_caller", "user_name"]
 
 
 class Peer(NamedTuple):
@@ -23,19 +26,6 @@ class Peer(NamedTuple):
     pid: int
     uid: int
     gid: int
-
-
-class Role(StrEnum):
-    """What somebody may do: look; act on runs and jobs; all of that and the scheduler itself."""
-
-    VIEWER = "viewer"
-    OPERATOR = "operator"
-    ADMIN = "admin"
-
-    def covers(self, needed: Role) -> bool:
-        """Whether who has this role may do what needs that one."""
-        order = list(Role)
-        return order.index(self) >= order.index(needed)
 
 
 class Via(StrEnum):
@@ -49,6 +39,8 @@ class Via(StrEnum):
     """A one-time link that `pysched open` printed."""
     TOKEN = "token"  # noqa: S105 - a word, no token
     SESSION = "session"
+    SIGNAL = "signal"
+    """No request: the kernel carried a signal, from this user or root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +52,14 @@ class Caller:
     via: Via = Via.SOCKET
     address: str = ""
     teams: frozenset[str] = frozenset()
-    csrf: str = ""
+    csrf: str = field(default="", repr=False)
     """What a page must send back with each unsafe request of a session; empty where no session is."""
+    proof: str = field(default="", repr=False)
+    """The hash of the token or of the session that let them in; empty where the kernel's word did."""
 
 
-Identify = Callable[[Mapping[str, Any]], Caller]
-"""Returns who sent a request, from its ASGI scope. Raises Forbidden."""
+Identify = Callable[[Mapping[str, Any]], Caller | Awaitable[Caller | None] | None]
+"""Returns who sent a request, from its ASGI scope; None for nobody. Raises Forbidden, Unauthorised, Unavailable."""
 
 
 def peer_caller(scope: Mapping[str, Any]) -> Caller:

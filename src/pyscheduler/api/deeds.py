@@ -45,6 +45,8 @@ async def perform(
 ) -> list[Run]:
     """Do it where the caller and the job allow it. Raises ActionError."""
     desk.admit(caller, job_of(run_id), reason)
+    if downstream:
+        desk.may_run(caller, run_id, downstream=True)
     return await act(desk.engine, action, run_id, actor=caller.name, reason=reason, downstream=downstream)
 
 

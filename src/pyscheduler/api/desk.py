@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import ParamSpec, TypeVar
 
-from pyscheduler.api.callers import Caller
+from pyscheduler.api.callers import Caller, Role
 from pyscheduler.api.host import Host
 from pyscheduler.api.hub import Hub
+from pyscheduler.api.ledger import Ledger
+from pyscheduler.api.revocations import Revocations
 from pyscheduler.api.streams import Streams
 from pyscheduler.api.threads import Threads
 from pyscheduler.api.views import View, pause_view
@@ -18,7 +20,8 @@ from pyscheduler.engine.core import Engine
 from pyscheduler.engine.explain import say_in
 from pyscheduler.engine.pauses import EVERYTHING
 from pyscheduler.engine.waiting import shown_reason
-from pyscheduler.errors import BadRequest
+from pyscheduler.errors import BadRequest, Forbidden
+from pyscheduler.model.ids import parse_run_id
 from pyscheduler.model.job import Job
 from pyscheduler.model.run import Attempt, Run, RunState
 from pyscheduler.store import Store
@@ -35,10 +38,17 @@ class FrontDesk:
     host: Host
     threads: Threads = field(default_factory=Threads)
     streams: Streams = field(default_factory=Streams)
+    revocations: Revocations = field(default_factory=Revocations)
+    """Tells streams that their caller may no longer have them."""
+    address: str | None = None
+    """Where TCP is listened at, as host:port; None where it is not."""
+    ledger: Ledger = field(init=False)
     hub: Hub = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "ledger", Ledger(self.host))
         object.__setattr__(self, "hub", Hub(self.streams))
+        self.revocations.subscribe(self.streams.end_gone)
 
     def welcome(self, engine: Engine) -> None:
         """Hear of this engine from now on; harmless when that is so already. On the loop."""
@@ -65,14 +75,61 @@ class FrontDesk:
         return job
 
     def admit(self, caller: Caller, name: str, reason: str) -> None:
-        """Let an action on a job, or on a run of it, through. Raises BadRequest where the job asks for a reason.
+        """Let an action on a job, or on a run of it, through: by the job's `allow`, and with a reason where it asks.
 
-        A job that is not configured any more asks for nothing.
+        A job that is not configured any more asks for nothing. Raises Forbidden, BadRequest.
         """
+        self.may(caller, name)
         job = self.engine.config.jobs.get(name)
         if job is not None and job.require_reason and not reason.strip():
             what = f"job {name} asks for a reason with every action"
             raise BadRequest(what, where=str(job.source), mend="send `reason`, or --reason on the command line")
+
+    def may(self, caller: Caller, *names: str) -> None:
+        """Let a caller act on jobs by these names: by the teams of each job's `allow`. Raises Forbidden for the first.
+
+        An admin may always; a job that the configuration has not (any more) has no list.
+        """
+        if caller.role is Role.ADMIN:
+            return
+        jobs = self.engine.config.jobs
+        for job in (jobs[name] for name in names if name in jobs):
+            if job.allow and caller.teams.isdisjoint(job.allow):
+                teams = ", ".join(sorted(caller.teams)) or "no team"
+                what = f"{caller.name} may not act on {job.name}: it allows {', '.join(job.allow)}"
+                mend = f"{caller.name} is of {teams}; an admin may act, or add a team to the job's `allow`"
+                raise Forbidden(what, where=f"job {job.name}", mend=mend)
+
+    def may_run(self, caller: Caller, run_id: str, *, downstream: bool = False) -> None:
+        """Let a caller act on a run; with `downstream` on all that depends on its job too. Raises Forbidden."""
+        try:
+            job = parse_run_id(run_id).job
+        except ValueError:
+            return  # nobody's run: the engine says so
+        self.may(caller, job, *(self._dependants(job) if downstream else ()))
+
+    def may_all(self, caller: Caller) -> None:
+        """Let a caller act on everything at once. Raises Forbidden."""
+        self.may(caller, *self.engine.config.jobs)
+
+    def _dependants(self, name: str) -> list[str]:
+        """Return the jobs that depend on a job, directly or not."""
+        found: dict[str, None] = {}
+        pending = [name]
+        downstream = self._downstream()
+        while pending:
+            for each in downstream.get(pending.pop(), ()):
+                if each not in found:
+                    found[each] = None
+                    pending.append(each)
+        return list(found)
+
+    def _downstream(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for job in self.engine.config.jobs.values():
+            for dependency in job.depends_on:
+                found.setdefault(dependency.job, []).append(job.name)
+        return found
 
     def paused(self, name: str) -> View | None:
         """Return what keeps a job paused, if anything does."""

@@ -5,9 +5,11 @@
 2. no write waits longer than 30 s: a client that stops reading is cut off, and nothing else ever waits for it;
 3. a head of at most 16 KiB in 100 headers; a body of at most 1 MiB that is there within 30 s, whole: nothing is done
    for one that was cut off;
-4. the caller is identified (`callers.py`) before anything is told, the phase included;
+4. the caller is identified (`callers.py`, `door.py`) before anything is told, the phase included, has the role that the
+   path needs (`needs.py`), and means what is asked (`intent.py`); nobody gets no further than what is public;
 5. while the service starts every path answers 503;
-6. what is posted to `/api/` is `application/json`, even without a body: no form of a web page can send that unasked.
+6. what an unsafe request came to is in the audit log before it is answered (`recording.py`);
+7. what is posted to `/api/` is `application/json`, even without a body: no form of a web page can send that unasked.
 
 Plain ASGI, because a response may be a stream. Spec: jobs.md 13.1, 13.3, 13.7.
 """
@@ -15,19 +17,33 @@ Plain ASGI, because a response may be a stream. Spec: jobs.md 13.1, 13.3, 13.7.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pyscheduler.api import intent, needs
 from pyscheduler.api.answers import Json
 from pyscheduler.api.callers import Caller, Identify
 from pyscheduler.api.host import Host, Phase
+from pyscheduler.api.ledger import Ledger
 from pyscheduler.api.problems import answer_to
-from pyscheduler.errors import CutShort, HeadTooLarge, PyschedError, TooLarge, TooSlow, WrongType
+from pyscheduler.api.recording import OWN, Recorder
+from pyscheduler.errors import (
+    CutShort,
+    Forbidden,
+    HeadTooLarge,
+    PyschedError,
+    TooLarge,
+    TooSlow,
+    Unauthorised,
+    WrongType,
+)
 
 log = logging.getLogger("pyscheduler.api.access")
 
@@ -51,11 +67,29 @@ class ClientTooSlow(OSError):
     """The client does not read what it asked for: it was cut off."""
 
 
+TurnAway = Callable[[Scope, Forbidden | Unauthorised | None], Response]
+"""Returns the answer for a request of nobody, or of somebody who may not come in."""
+
+
+def turn_away(_scope: Scope, error: Forbidden | Unauthorised | None) -> Response:
+    """Say no more than that."""
+    return answer_to(error or Unauthorised("unauthorised"))
+
+
 class Gates:
     """The gates in front of an application."""
 
-    def __init__(self, app: ASGIApp, host: Host, identify: Identify, limits: Limits = Limits()) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        host: Host,
+        identify: Identify,
+        limits: Limits = Limits(),
+        turn_away: TurnAway = turn_away,
+        ledger: Ledger | None = None,
+    ) -> None:
         self._app, self._host, self._identify, self._limits = app, host, identify, limits
+        self._turn_away, self._ledger = turn_away, ledger
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it."""
@@ -73,28 +107,69 @@ class Gates:
                 _abort_of(scope)()  # an answer that was begun cannot be ended any other way
         finally:
             took_ms = (time.monotonic() - started) * 1000
-            what = (line.actor, scope["method"], scope["path"], line.status, took_ms, line.remark)
+            what = (line.actor, scope["method"], _shown_path(scope), line.status, took_ms, line.remark)
             log.log(_level(scope, line), "%s %s %s %d %.0fms%s", *what)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send, line: _Line) -> None:
         try:
-            caller = self._identify(scope)
-            scope.setdefault("state", {})["caller"] = caller
-            line.actor = caller.name
+            caller = await self._who(scope)
+        except (Forbidden, Unauthorised) as error:
+            await self._turn_away(scope, error)(scope, receive, send)
+            return
+        except PyschedError as error:
+            await answer_to(error)(scope, receive, send)
+            return
+        if caller is None and not needs.is_public(scope):
+            await self._turn_away(scope, None)(scope, receive, send)
+            return
+        line.actor = "-" if caller is None else caller.name
+        recorder = None if caller is None else self._recorder(scope, caller)
+        if recorder is None:
+            await self._hand_on(scope, receive, send, caller, None)
+            return
+        try:
+            await self._hand_on(scope, receive, recorder.watching(send), caller, recorder)
+        finally:
+            await recorder.close()
+
+    async def _hand_on(
+        self, scope: Scope, receive: Receive, send: Send, caller: Caller | None, recorder: Recorder | None
+    ) -> None:
+        try:
+            if caller is not None:
+                needs.check(caller, scope)
             self._check_head(scope)
-            refusal = self._refusal()
+            refusal = self._refusal(caller)
             if scope["method"] not in BODILESS:
-                receive = await self._whole_body(receive)
+                body = await self._whole_body(receive)
+                receive = _handed_on(body, receive)
+                intent.check(caller, scope, body)
+                if recorder is not None:
+                    recorder.begin(body)
         except PyschedError as error:
             await answer_to(error)(scope, receive, send)
             return
         await (self._app if refusal is None else refusal)(scope, receive, send)
 
-    def _refusal(self) -> Json | None:
+    def _recorder(self, scope: Scope, caller: Caller) -> Recorder | None:
+        """Return what watches a request that may change something."""
+        if self._ledger is None or scope["method"] in BODILESS or scope["path"] in OWN:
+            return None
+        return Recorder(self._ledger, scope, caller)
+
+    async def _who(self, scope: Scope) -> Caller | None:
+        """Return who sent a request, and let handlers know. Raises Forbidden, Unauthorised, Unavailable."""
+        found = self._identify(scope)
+        caller: Caller | None = await found if inspect.isawaitable(found) else found
+        scope.setdefault("state", {})["caller"] = caller
+        return caller
+
+    def _refusal(self, caller: Caller | None) -> Json | None:
         standing = self._host.standing
         if standing.phase is not Phase.STARTING:
             return None
-        body = {"error": "scheduler is starting"} | ({"message": standing.trouble} if standing.trouble else {})
+        is_told = standing.trouble and caller is not None
+        body = {"error": "scheduler is starting"} | ({"message": standing.trouble} if is_told else {})
         return Json(body, 503, {"Retry-After": "1"})
 
     def _check_head(self, scope: Scope) -> None:
@@ -110,8 +185,8 @@ class Gates:
                 mend = "send `Content-Type: application/json`"
                 raise WrongType("what is posted must be application/json", mend=mend)
 
-    async def _whole_body(self, receive: Receive) -> Receive:
-        """Read a body to its end within its limits; returns what hands it on in one piece."""
+    async def _whole_body(self, receive: Receive) -> bytes:
+        """Read a body to its end within its limits."""
         body, limits = bytearray(), self._limits
         try:
             async with asyncio.timeout(limits.body_s):
@@ -126,12 +201,7 @@ class Gates:
                         break
         except TimeoutError:
             raise TooSlow(f"the body did not come within {limits.body_s:g} s") from None
-        whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
-
-        async def handed_on() -> Message:
-            return whole.pop() if whole else await receive()
-
-        return handed_on
+        return bytes(body)
 
     def _watched(self, scope: Scope, send: Send, line: _Line) -> Send:
         """Return a send that notes the status and gives no client longer than it may take."""
@@ -151,6 +221,16 @@ class Gates:
         return watched
 
 
+def _handed_on(body: bytes, receive: Receive) -> Receive:
+    """Return a receive that hands a body on in one piece."""
+    whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def handed_on() -> Message:
+        return whole.pop() if whole else await receive()
+
+    return handed_on
+
+
 class _Line:
     """What is known of a request for its line in the log."""
 
@@ -167,9 +247,22 @@ def _level(scope: Scope, line: _Line) -> int:
     return logging.DEBUG if looked or scope["path"] in ALWAYS_QUIET else logging.INFO
 
 
+def _shown_path(scope: Scope) -> str:
+    """Return a request's path for the log, without the code of a one-time link."""
+    path: str = scope["path"]
+    return "/enter/…" if path.startswith("/enter/") else path
+
+
 def caller_of(scope: Scope) -> Caller:
-    """Return who sent a request that has passed the gates."""
-    caller: Caller = scope["state"]["caller"]
+    """Return who sent a request that has passed the gates, for a route that is not public."""
+    caller: Caller | None = scope["state"]["caller"]
+    assert caller is not None, "what nobody may ask for is turned away at the gates"
+    return caller
+
+
+def visitor_of(scope: Scope) -> Caller | None:
+    """Return who sent a request, None for nobody: for routes that are public."""
+    caller: Caller | None = scope["state"]["caller"]
     return caller
 
 

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine
+from pyscheduler.model.alert import Delivery
 from pyscheduler.model.problem import Problem
 
 
@@ -55,6 +56,18 @@ class ReloadFailure:
     problems: tuple[Problem, ...]
 
 
+class Teller(Protocol):
+    """Whoever sends alerts."""
+
+    async def replay(self, alert_id: str, notifier: str | None = None) -> list[Delivery]:
+        """Send dead deliveries of an alert again. Raises NotFound, Conflict, Unavailable."""
+        ...
+
+    async def test(self, name: str, actor: str) -> str | None:
+        """Send a test message, once; returns why that failed, or None. Raises NotFound, Unavailable."""
+        ...
+
+
 class Host(Protocol):
     """Whoever keeps an engine."""
 
@@ -71,6 +84,11 @@ class Host(Protocol):
     @property
     def reload_failure(self) -> ReloadFailure | None:
         """The last reload's failure; None where it succeeded."""
+        ...
+
+    @property
+    def alerts(self) -> Teller:
+        """Who sends alerts."""
         ...
 
     def engine(self) -> Engine:

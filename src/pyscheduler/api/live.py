@@ -41,6 +41,7 @@ def router(desk: FrontDesk) -> APIRouter:
         desk.welcome(desk.engine)
         wanted = Filter(asked.run_date, asked.job, asked.run)
         reader = desk.hub.join(last or asked.after, wanted, caller=_share_of(request))
+        reader.who = caller_of(request.scope)
         return EventStream(_told(desk, reader, asked.ping), partial(desk.hub.leave, reader))
 
     @routes.get("/log/{run_id}", response_class=StreamingResponse)
@@ -50,6 +51,7 @@ def router(desk: FrontDesk) -> APIRouter:
         attempt = chosen(run, attempts, asked.attempt)
         path = path_of(attempt, asked.stream)
         reader = tails.join(attempt, asked.stream, path, caller=_share_of(request))
+        reader.who = caller_of(request.scope)
         return EventStream(_read_out(tails, reader), partial(tails.leave, reader))
 
     return routes

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
@@ -16,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from pyscheduler.api.answers import Json
-from pyscheduler.errors import ActionError, ConfigError, EngineFailedError, PyschedError, StoreError, TooMany
+from pyscheduler.errors import ActionError, ConfigError, EngineFailedError, PyschedError, StoreError, Throttled, TooMany
 from pyscheduler.model.problem import Problem, Severity
 
 log = logging.getLogger(__name__)
@@ -32,8 +33,13 @@ def answer_to(error: PyschedError) -> Json:
     else:
         parts = {"error": error.what, "mend": error.mend, "where": error.where}
         body = {name: text for name, text in parts.items() if text or name == "error"}
-    wait_s = error.wait_s if isinstance(error, TooMany) else 1 if status == 503 else None
-    return Json(body, status, None if wait_s is None else {"Retry-After": str(wait_s)})
+    return Json(body, status, _headers(error, status))
+
+
+def _headers(error: PyschedError, status: int) -> dict[str, str] | None:
+    if isinstance(error, Throttled | TooMany):
+        return {"Retry-After": str(max(1, ceil(error.wait_s)))}
+    return {503: {"Retry-After": "1"}, 401: {"WWW-Authenticate": "Bearer"}}.get(status)
 
 
 def status_of(error: PyschedError) -> int:

@@ -13,8 +13,17 @@ from pyscheduler.api.answers import Json, listing
 from pyscheduler.api.asking import Order, RunsAsked
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.jobs import jobs_tagged
-from pyscheduler.api.views import ATTEMPT_COLUMNS, RUN_COLUMNS, View, attempt_view, event_view, run_view
+from pyscheduler.api.views import (
+    ATTEMPT_COLUMNS,
+    RUN_COLUMNS,
+    View,
+    alert_view,
+    attempt_view,
+    event_view,
+    run_view,
+)
 from pyscheduler.errors import NotFound
+from pyscheduler.model.alert import Told
 from pyscheduler.model.job import Job
 from pyscheduler.model.run import Attempt, LogbookLine, Run
 from pyscheduler.store.questions import LineQuery, Page, RunQuery
@@ -44,8 +53,9 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.get("/runs/{run_id}", response_model=shapes.RunDetail)
     async def run(run_id: str) -> Json:
         """Show one run, its attempts, and its first 1,000 logbook lines."""
-        found, attempts, lines = await desk.ask(lambda store: known(store, run_id))
-        return Json(known_view(desk.with_reason(found), attempts, lines))
+        found, attempts, lines, alerts = await desk.ask(lambda store: known(store, run_id))
+        name = desk.engine.config.settings.name
+        return Json(known_view(desk.with_reason(found), attempts, lines, alerts, scheduler=name))
 
     return routes
 
@@ -87,29 +97,31 @@ def _page_of_attempts(store: Reads, query: RunQuery) -> Page[Attempt]:
     return Page(tuple(row for run in page.items for row in found.get(run.run_id, ())), page.next_cursor)
 
 
-Known = tuple[Run, list[Attempt], Page[LogbookLine]]
+Known = tuple[Run, list[Attempt], Page[LogbookLine], list[Told]]
 
 
-def one_run(store: Reads, run_id: str) -> View:
+def one_run(store: Reads, run_id: str, scheduler: str) -> View:
     """Return all that the store knows of one run. Raises NotFound."""
-    return known_view(*known(store, run_id))
+    return known_view(*known(store, run_id), scheduler=scheduler)
 
 
 def known(store: Reads, run_id: str) -> Known:
-    """Return a run, its attempts, and the first page of its logbook lines. Raises NotFound."""
+    """Return a run, its attempts, the first page of its logbook lines, and its alerts. Raises NotFound."""
     run = store.get_run(run_id)
     if run is None:
         raise NotFound(f"there is no run {run_id[:100]}", mend="`pysched runs` lists them")
     lines = store.lines(LineQuery(run_id=run_id, limit=EVENTS_SHOWN, newest_first=False))
-    return run, list(store.attempts(run_id)), lines
+    return run, list(store.attempts(run_id)), lines, store.alerts_of_run(run_id)
 
 
-def known_view(run: Run, attempts: list[Attempt], lines: Page[LogbookLine]) -> View:
+def known_view(
+    run: Run, attempts: list[Attempt], lines: Page[LogbookLine], alerts: list[Told], *, scheduler: str
+) -> View:
     """Return the same as the API shows it."""
     return {
         "run": run_view(run, attempts[-1] if attempts else None),
         "attempts": [attempt_view(attempt) for attempt in attempts],
         "events": [event_view(line) for line in lines.items],
         "next_events_cursor": lines.next_cursor,
-        "alerts": [],
+        "alerts": [alert_view(told, scheduler) for told in alerts],
     }

@@ -16,7 +16,7 @@ from pyscheduler.api import shapes
 from pyscheduler.api.answers import Json
 from pyscheduler.api.asking import Act, CatchUpAct, ResumeAct
 from pyscheduler.api.desk import FrontDesk
-from pyscheduler.api.gates import caller_of
+from pyscheduler.api.gates import caller_of, visitor_of
 from pyscheduler.api.host import Phase, ReloadFailure, Standing
 from pyscheduler.api.problems import problem_view
 from pyscheduler.api.views import View, instant, pause_view
@@ -33,11 +33,11 @@ def router(desk: FrontDesk) -> APIRouter:
     routes = APIRouter(prefix="/api", tags=["scheduler"], responses=shapes.REFUSALS)
 
     @routes.get("/health", response_model=shapes.Health, responses={503: {"model": shapes.Failed}})
-    async def health() -> Response:
+    async def health(request: Request) -> Response:
         """Say whether the engine runs."""
         standing = desk.host.standing
         if standing.phase is Phase.FAILED:
-            return Json(_failed(standing), 503, {"Retry-After": "1"})
+            return Json(_failed(standing, to_nobody=visitor_of(request.scope) is None), 503, {"Retry-After": "1"})
         timezone = desk.engine.config.settings.timezone
         return Json({"status": "ok", "timezone": timezone, "today": desk.today().isoformat()})
 
@@ -45,18 +45,18 @@ def router(desk: FrontDesk) -> APIRouter:
     async def scheduler() -> Json:
         """Show everything about the scheduler itself."""
         values = await desk.ask(lambda store: store.engine_values())
-        return Json(_scheduler(desk, values))
+        return Json(scheduler_view(desk, values))
 
     @routes.post("/scheduler/pause", response_model=shapes.Paused)
     async def pause(request: Request, act: Act | None = None) -> Json:
         """Pause everything: firings are dropped and no queued run starts; what runs goes on."""
-        await desk.engine.pause(actor=caller_of(request.scope).name, reason=act.reason if act else "")
+        await desk.engine.pause(actor=_actor(desk, request), reason=act.reason if act else "")
         return Json({"pauses": _pauses(desk)})
 
     @routes.post("/scheduler/resume", response_model=shapes.Paused)
     async def resume(request: Request, act: ResumeAct | None = None) -> Json:
         """Go on from now; with `catch_up` each job's rule is applied to what it missed."""
-        act, actor = act or ResumeAct(), caller_of(request.scope).name
+        act, actor = act or ResumeAct(), _actor(desk, request)
         await desk.engine.resume(actor=actor, catch_up=act.catch_up, reason=act.reason)
         return Json({"pauses": _pauses(desk)})
 
@@ -70,7 +70,7 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.post("/catch-up", response_model=shapes.CatchUp)
     async def settle(request: Request, act: CatchUpAct) -> Json:
         """Run what a restored store missed (`accept`), or drop it (`skip`)."""
-        engine, actor = desk.engine, caller_of(request.scope).name
+        engine, actor = desk.engine, _actor(desk, request)
         shown = _held(await engine.preview_catch_up())
         await engine.settle_catch_up(accept=act.decision == "accept", actor=actor, reason=act.reason)
         return Json(shown | {"held": False})
@@ -78,10 +78,18 @@ def router(desk: FrontDesk) -> APIRouter:
     return routes
 
 
-def _failed(standing: Standing) -> View:
+def _actor(desk: FrontDesk, request: Request) -> str:
+    """Return who acts on everything, if they may. Raises Forbidden."""
+    caller = caller_of(request.scope)
+    desk.may_all(caller)
+    return caller.name
+
+
+def _failed(standing: Standing, *, to_nobody: bool) -> View:
+    """Return how it failed; the cause may name folders, which is nobody's business."""
     return {
         "status": "failed",
-        "error": standing.trouble,
+        "error": "" if to_nobody else standing.trouble,
         "since": instant(standing.since),
         "failures": standing.failures,
     }
@@ -91,7 +99,8 @@ def _pauses(desk: FrontDesk) -> list[View]:
     return [pause_view(what, pause) for what, pause in desk.engine.desk.pauses.items()]
 
 
-def _scheduler(desk: FrontDesk, values: dict[str, str]) -> dict[str, Any]:
+def scheduler_view(desk: FrontDesk, values: dict[str, str]) -> dict[str, Any]:
+    """Return everything about the scheduler itself; `values` are the store's engine values."""
     engine, standing = desk.engine, desk.host.standing
     config, upcoming = engine.config, engine.firings.next_run()
     held = engine.catch_up_held
@@ -127,6 +136,7 @@ def _scheduler(desk: FrontDesk, values: dict[str, str]) -> dict[str, Any]:
         "pools": _pools(desk),
         "queued": len(engine.ready),
         "open_runs": sum(1 for _ in engine.book.open_ids()),
+        "listen": desk.address,
         "state_dir": str(engine.store.state_dir),
         "log_dir": str(config.settings.log_dir),
         "remarks": list(desk.host.remarks),

@@ -4,9 +4,9 @@ A reader is one open stream: a short queue of bytes between whoever tells and on
 what its teller allows to be unsent (`offer` says no, the teller then replaces the queue by a word that says so), and
 there are at most STREAMS of them, and OF_ONE for one caller.
 
-They end when their reader goes, when somebody's right to read may have gone (`end_all` after tokens or users have
-changed: clients come back and are asked again who they are), and at once when the service stops, which would
-otherwise wait for them. Spec: jobs.md 13.6.
+They end when their reader goes, when the right to read of whoever opened them has gone (`end_gone` after tokens, users
+or sessions have changed: clients come back and are asked again who they are), and at once when the service stops,
+which would otherwise wait for them. Spec: jobs.md 13.6.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Final
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from pyscheduler.api.callers import Caller
 from pyscheduler.errors import TooMany, Unavailable
 
 STREAMS: Final = 400
@@ -33,6 +34,8 @@ class Reader:
     def __init__(self, caller: str, most: int) -> None:
         self.caller = caller
         self.ended = False
+        self.who: Caller | None = None
+        """Whoever it was opened for, once that is known; a reader of nobody in particular is never taken away."""
         self._most = most
         self._queue: deque[bytes] = deque()
         self._unsent = 0
@@ -119,6 +122,12 @@ class Streams:
         """End every stream there is; new ones may be opened."""
         for reader in list(self._open):
             reader.end()
+
+    def end_gone(self, is_gone: Callable[[Caller], bool]) -> None:
+        """End the streams of everybody who would not be let in any more as the same."""
+        for reader in list(self._open):
+            if reader.who is not None and is_gone(reader.who):
+                reader.end()
 
     def shut(self) -> None:
         """End every stream and let none begin: the service stops."""

@@ -1,6 +1,6 @@
 """The API's own few threads: what a request reads from disk never keeps the engine's reads waiting, nor the loop.
 
-Bounded twice: WORKERS calls at once, and WAITING that wait for a turn; beyond that the answer is 503.
+Bounded twice: so many calls at once, and so many that wait for a turn; beyond that the answer is 503.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ T = TypeVar("T")
 class Threads:
     """Runs calls that block."""
 
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="api")
-        self._under_way = 0
+    def __init__(self, workers: int = WORKERS, waiting: int = WAITING, name: str = "api") -> None:
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix=name)
+        self._most, self._under_way = workers + waiting, 0
 
     async def __call__(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what the call returns. Raises what it raises, and Unavailable where too many wait already."""
-        if self._under_way >= WORKERS + WAITING:
-            raise Unavailable("too many requests are waiting for the disk", mend="ask again in a moment")
+        if self._under_way >= self._most:
+            raise Unavailable("too many requests are waiting already", mend="ask again in a moment")
         self._under_way += 1
         future = asyncio.get_running_loop().run_in_executor(self._pool, partial(call, *args, **kwargs))
         future.add_done_callback(self._done)

@@ -17,7 +17,7 @@ from pyscheduler.config.schema import AgentsKeys
 from pyscheduler.config.schema_alerts import NOTIFIERS, PLUGINS, PluginNotifier, RouteKeys
 from pyscheduler.config.shapes import read_shape
 from pyscheduler.config.tree import Block, Items, Tree
-from pyscheduler.config.words import ALERT_KINDS, SCHEDULER_ALERT_KIND
+from pyscheduler.model.alert import AlertKind
 from pyscheduler.model.ids import SCHEDULER
 from pyscheduler.model.job import Criticality
 
@@ -109,7 +109,7 @@ def can_match(words: list[str], jobs: set[str]) -> bool:
     """Return whether a pattern's words can match the topic of any alert there may ever be."""
     levels: tuple[set[str], ...] = (
         {"alert"},
-        {*ALERT_KINDS, SCHEDULER_ALERT_KIND},
+        {kind.value for kind in AlertKind},
         {each.word for each in Criticality},
         jobs | {SCHEDULER},
     )

@@ -154,6 +154,11 @@ HostPort = Annotated[
     tuple[str, int], Value(values.parse_host_port, _spelt(r"\S+:[0-9]{1,5}", examples=["127.0.0.1:8470"]))
 ]
 
+Listen = Annotated[
+    tuple[str, int] | None,
+    Value(values.parse_listen, _spelt(r"\S+:[0-9]{1,5}|off|none", examples=["127.0.0.1:8470", "[::1]:8470", "off"])),
+]
+
 # --------------------------------------------------------------------------- words
 
 

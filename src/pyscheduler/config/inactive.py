@@ -15,20 +15,7 @@ from pyscheduler.model.job import JobKind
 
 _ALLOW: Final = "--allow-inactive loads it all the same and blocks what needs it"
 
-_OF_SETTINGS: Final[Mapping[str, str]] = {
-    "listen": "the TCP listener",
-    "api_tokens_file": "API tokens",
-    "users_file": "web users",
-    "secure_cookies": "the web pages",
-    "heartbeat_url": "the heartbeat",
-}
-_OF_SECTIONS: Final[Mapping[str, str]] = {"notifiers": "notifiers", "routes": "routes", "agents": "agents"}
-_OF_JOBS: Final[Mapping[str, str]] = {
-    "alerts": "alerts",
-    "must_start_by": "alerts",
-    "min_runtime": "alerts",
-    "max_runtime": "alerts",
-}
+_OF_SECTIONS: Final[Mapping[str, str]] = {"agents": "agents"}
 
 
 class Inactive:
@@ -40,9 +27,6 @@ class Inactive:
 
     def reason(self, kind: JobKind, keys: Mapping[str, Any], spot: Spot) -> str | None:
         """Return why no run of the job can start yet, None where all of it is active; complain on the way."""
-        for key, part in _OF_JOBS.items():
-            if key in keys:
-                self._mention(part, spot, (key,))
         if kind is JobKind.FILE_WATCHER:
             return self._needs("is a watcher, not active yet", "file watchers are not active yet", spot, ("type",))
         for key in ("agent", "agent_tags"):
@@ -51,10 +35,7 @@ class Inactive:
         return None
 
     def check_settings(self, keys: Mapping[str, Any], spot: Spot) -> None:
-        """Warn of every setting that has no effect yet; a store that is not there yet is an error."""
-        for key, part in _OF_SETTINGS.items():
-            if key in keys:
-                self._mention(part, spot, (key,))
+        """Complain of settings that name a part which is not there yet."""
         if keys.get("store") is not None:
             what = "PostgreSQL stores are not active yet: the SQLite file in state_dir would be used instead"
             self._needs("", what, spot, ("store",))

@@ -154,7 +154,10 @@ def _retries(keys: Any) -> RetryPolicy:
 
 
 def _alerts(keys: Any) -> JobAlerts:
-    return JobAlerts(**{key: tuple(dict.fromkeys(value)) for key, value in keys.given().items()})
+    given = dict(keys.given())
+    repeat_after = given.pop("repeat_after", None)
+    lists = {key: tuple(dict.fromkeys(value)) for key, value in given.items()}
+    return JobAlerts(repeat_after_s=None if repeat_after is None else float(repeat_after), **lists)
 
 
 def _limits(keys: Any) -> dict[str, int]:
@@ -189,9 +192,11 @@ _FIELDS: Final[Mapping[str, tuple[str | None, Callable[[Any], Any] | None]]] = {
     "limits": ("limits", _limits),
     "min_runtime": ("min_runtime_s", float),
     "max_runtime": ("max_runtime_s", float),
+    "max_silence": ("max_silence_s", float),
     "alerts": ("alerts", _alerts),
     "agent_tags": ("agent_tags", _unique),
     "tags": ("tags", _unique),
+    "allow": ("allow", _unique),
     "min_age": ("min_age_s", float),
     "poll": ("poll_s", float),
     "give_up_after": ("give_up_after_s", float),

@@ -19,6 +19,7 @@ from pyscheduler.config.fields import (
     FullText,
     HostPort,
     LeftoversWord,
+    Listen,
     Name,
     NameKey,
     Text,
@@ -43,7 +44,9 @@ class SchedulerKeys(Shape):
     log_dir: FullText | None = key("Where jobs' output goes; relative to this file.", default="logs")
     store: StoreUrl | None = key("sqlite, or a PostgreSQL URL shared by several schedulers.", default="sqlite")
     max_running: AtLeastOne | None = key("How many attempts may run at once.", default=32)
-    listen: HostPort | None = key("The address of API and pages; port 0 is any free one.", default="127.0.0.1:8470")
+    listen: Listen | None = key(
+        "The address of API and pages, or off; port 0 is any free one.", default="127.0.0.1:8470"
+    )
     api_tokens_file: FullText | None = key("The file of API tokens; relative to this file.")
     users_file: FullText | None = key("The file of web users; relative to this file.")
     kill_grace: Duration | None = key("From the polite signal to the last one.", default="10s")
@@ -52,6 +55,7 @@ class SchedulerKeys(Shape):
         "How long final runs are kept, since their run date or their last change, the later of the two.", default="90d"
     )
     log_retention: LogRetention | None = key("How long jobs' output is kept: a duration, or keep.", default="keep")
+    audit_retention: Duration | None = key("How long the audit log is kept.", default="365d")
     memory_days: AtLeastOne | None = key("How many run dates of final runs are kept in memory.", default=7)
     memory_runs: AtLeastOne | None = key("How many final runs are kept in memory at most.", default=100_000)
     watch_limit: AtLeastOne | None = key("How many file watchers may look at the disk at once.", default=8)

@@ -165,6 +165,7 @@ class AlertKeys(Shape):
     on: list[AlertKindWord] | None = key("Raise these kinds too; wins over `off`.", examples=[["retrying"]])
     off: list[AlertKindWord] | None = key("Do not raise these kinds.", examples=[["blocked"]])
     notify: list[Name] | None = key("Notifiers told beside those of the routes.")
+    repeat_after: Duration | None = key("The same trouble is told again only after so long.", examples=["24h"])
 
 
 # --------------------------------------------------------------------------- the job
@@ -222,12 +223,16 @@ class JobDefaults(Shape):
     min_runtime: Duration | None = key("A success faster than this raises an alert.")
     max_runtime: Duration | None = key("An attempt still running after this raises an alert.")
     must_start_by: ClockOrDuration | None = key("A run not started by then raises an alert.", examples=["02:00", "45m"])
+    max_silence: Duration | None = key("A job that has not succeeded for so long raises an alert.", examples=["10m"])
     alerts: AlertKeys | None = key("Which alerts it raises and who else is told.")
     agent: Name | None = key("The agent it runs on.")
     agent_tags: list[Name] | None = key("Any agent that has all of these.")
     tags: list[Text] | None = key("Words to find it by.", examples=[["nightly", "finance"]])
     description: Text | None = key("What it is for.")
     owner: Text | None = key("Who answers for it.")
+    allow: list[Name] | None = key(
+        "Teams whose operators may act on it; without any, all operators may.", examples=[["finance"]]
+    )
     enabled: Bool | None = key("false: no runs are ever created, open ones are cancelled.", default=True)
     require_reason: Bool | None = key(
         "true: no action on it or on its runs is taken without a reason.", default=False, examples=[True]

@@ -12,7 +12,7 @@ from pyscheduler.config.values import BadValue
 if TYPE_CHECKING:
     from pyscheduler.model.job import Settings
 
-_SECONDS: Final = ("kill_grace", "retention", "log_retention", "pool_patience")
+_SECONDS: Final = ("kill_grace", "retention", "log_retention", "audit_retention", "pool_patience")
 _PATHS: Final = ("state_dir", "log_dir", "api_tokens_file", "users_file")
 
 
@@ -24,6 +24,7 @@ def settings_of(keys: Mapping[str, Any], main: Path) -> Settings:
     for key, value in keys.items():
         field, convert = _converted(key, main)
         values[field] = value if convert is None or value is None else convert(value)
+    values["listen_is_given"] = "listen" in keys
     return Settings(**values)
 
 

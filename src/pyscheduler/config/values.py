@@ -230,6 +230,19 @@ def parse_host_port(text: str) -> tuple[str, int]:
     return match[1], int(match[2])
 
 
+def parse_listen(text: str) -> tuple[str, int] | None:
+    """Return host and port to listen at, None for `off` or `none`. A host in brackets is an IPv6 address."""
+    if text in ("off", "none"):
+        return None
+    try:
+        host, port = parse_host_port(text)
+    except BadValue as error:
+        raise BadValue(error.what, f"{error.mend}; or write off") from None
+    if ":" in host and not (host.startswith("[") and host.endswith("]")):
+        raise BadValue("is no host and port", f"write an IPv6 address in brackets, as in [::1]:{port}")
+    return host, port
+
+
 def check_name(text: str) -> str:
     """Return `text` if it is a name: 1 to 64 letters, digits, `_` and `-`; else raise BadValue."""
     if not NAME.fullmatch(text):

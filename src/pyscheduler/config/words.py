@@ -9,6 +9,7 @@ from pyscheduler.config import values
 from pyscheduler.config.fields import words
 from pyscheduler.config.reading import Value
 from pyscheduler.config.values import BadValue
+from pyscheduler.model.alert import SCHEDULER_KINDS, AlertKind
 from pyscheduler.model.job import RETRY_ON_DEFAULT, CronSpec, EverySpec, RebootSpec
 from pyscheduler.timetable.schedule import ScheduleError, spec_from_text
 
@@ -17,18 +18,8 @@ LEAST_EVERY_S: Final = 60
 UNLIMITED: Final = -1
 """The kernel's own number for no limit (RLIM_INFINITY)."""
 
-ALERT_KINDS: Final = (
-    "failed",
-    "retrying",
-    "blocked",
-    "lost",
-    "too_short",
-    "too_long",
-    "never_started",
-    "watcher_timeout",
-)
-"""Kinds that a job raises (spec 15.1); `reload_failed` is the scheduler's own."""
-SCHEDULER_ALERT_KIND: Final = "reload_failed"
+ALERT_KINDS: Final = tuple(kind.value for kind in AlertKind if kind not in SCHEDULER_KINDS)
+"""Kinds that a job raises (spec 15.1)."""
 
 
 def _schedule(text: str) -> str | CronSpec | EverySpec | RebootSpec:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -19,15 +19,18 @@ from typing import Final
 from pyscheduler.config import Config
 from pyscheduler.engine.absent import no_such_job
 from pyscheduler.engine.actions import Actions
+from pyscheduler.engine.deadlines import Deadlines
 from pyscheduler.engine.firings import SLICE, Entry, Firings
 from pyscheduler.engine.listeners import Listeners
 from pyscheduler.engine.orders import Orders
 from pyscheduler.engine.pauses import EVERYTHING, Pause
+from pyscheduler.engine.silence import Silence
 from pyscheduler.errors import Conflict
 from pyscheduler.model import event as ev
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.job import Job
 from pyscheduler.model.run import UNDECIDED_STATES, Run, RunState
+from pyscheduler.rules.alerting import reload_failed
 from pyscheduler.rules.recovery import CaughtUp
 from pyscheduler.store.generation import OLDER
 
@@ -49,6 +52,8 @@ class Controls(Actions):
     firings: Firings
     listeners: Listeners
     orders: Orders
+    deadlines: Deadlines
+    silence: Silence
     environ: Mapping[str, str]
     boot_id: str
     catch_up_held: tuple[datetime, datetime] | None
@@ -129,14 +134,23 @@ class Controls(Actions):
             self.check_usable()
             self._swap(config, entries, now)
         cancelled = await self._redefine(old_jobs)
+        self.silence.settle()
         self.called_off = tuple(cancelled)
         detail = {"before": before, "after": self.desk.version, "digest": config.digest, "cancelled": cancelled}
         if reason:
             detail["reason"] = reason
         self.desk.tray.lines.append(self.desk.line("reload", actor=actor, detail=detail))
         await self.proceed()
+        for run in self.desk.book.open_runs():
+            self.deadlines.follow(run)
         self.listeners.reloads.tell(self.desk.version)
         return True
+
+    async def reload_failed(self, problems: Sequence[str], *, actor: str) -> None:
+        """Alert people that what stands on disk could not be put in force."""
+        self.check_usable()
+        self.desk.alarms.raise_(reload_failed(problems, actor, self.clock.now()))
+        await self.proceed()
 
     async def _entries(self, config: Config) -> list[Entry]:
         """Compute the new heap of firings, a slice a turn, while the old one still rings."""

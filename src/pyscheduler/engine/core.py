@@ -23,6 +23,7 @@ from pyscheduler.config import Config
 from pyscheduler.engine.attempts import Attempts
 from pyscheduler.engine.book import Day, RunBook
 from pyscheduler.engine.controls import Controls
+from pyscheduler.engine.deadlines import Deadlines
 from pyscheduler.engine.desk import Desk
 from pyscheduler.engine.firings import Firings
 from pyscheduler.engine.listeners import Listeners
@@ -33,9 +34,11 @@ from pyscheduler.engine.ports import AttemptHandle, Clock, Launcher
 from pyscheduler.engine.prune import Pruner
 from pyscheduler.engine.recall import Recall
 from pyscheduler.engine.reopen import reopen, work_off
+from pyscheduler.engine.silence import Silence
 from pyscheduler.engine.tray import Load
 from pyscheduler.engine.trips import Trips
 from pyscheduler.errors import EngineFailedError, StoreError, Unavailable
+from pyscheduler.model.alert import Raised
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import Attempt, Run, RunState
 from pyscheduler.rules.admission import Admission, ReadyQueue
@@ -81,6 +84,8 @@ class Engine(Controls):
         self.orders = Orders(config, 1, self.environ, self.boot_id)
         self.attempts = Attempts(launcher, clock, self._attempt_ended, self._attempt_changed)
         self.performer = Performer(self.desk, clock, launcher, self.attempts, spawn=self._task, on_wake=self._rung)
+        self.deadlines = Deadlines(self.desk, clock, lambda run_id: self._alarm(lambda: self.deadlines.ring(run_id)))
+        self.silence = Silence(self.desk, clock, lambda job: self._alarm(lambda: self.silence.ring(job)))
         self.recall = Recall(self.desk, store)
         self.trips = Trips(self.writer, self._arrived, self.fail_stop)
         self.firings = Firings(
@@ -134,6 +139,10 @@ class Engine(Controls):
         """Hear of every attempt's start and end row once it is on disk."""
         return self.listeners.attempts.add(listener)
 
+    def watch_alerts(self, listener: Callable[[tuple[Raised, ...]], None]) -> Callable[[], None]:
+        """Hear of alerts once they are on disk, with those who are to tell of them; returns how to stop."""
+        return self.listeners.alerts.add(listener)
+
     def watch_reloads(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Hear of every reload that changed something."""
         return self.listeners.reloads.add(lambda _version: listener())
@@ -171,7 +180,7 @@ class Engine(Controls):
             return
         self.closing = True
         await self._cancel_tasks()
-        self.performer.stop()
+        self._stop_timers()
         await self.attempts.settle_launches(LAUNCH_PATIENCE_S)
         if kill_running:
             await self.attempts.kill_all(KILL_PATIENCE_S)
@@ -181,6 +190,10 @@ class Engine(Controls):
             await hook()
         await self.writer.close()
         await asyncio.to_thread(self.store.close)
+
+    def _stop_timers(self) -> None:
+        for timers in (self.performer, self.deadlines, self.silence):
+            timers.stop()
 
     async def _cancel_tasks(self) -> None:
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
@@ -205,7 +218,7 @@ class Engine(Controls):
         self.error = error
         traceback = None if isinstance(error, StoreError) else error  # a full disk is no bug: one line says it all
         log.critical("the engine has failed stop: %s", error, exc_info=traceback)
-        self.performer.stop()
+        self._stop_timers()
         self.trips.fail(error)
         self.desk.tray.take()
         self.desk.book.restore()
@@ -280,8 +293,22 @@ class Engine(Controls):
             self.listeners.attempts.tell(attempt)
         for run in load.runs:
             self.listeners.runs.tell(run)
+            self.deadlines.follow(run)
+            self.silence.follow(run)
+        if load.alerts:
+            self.listeners.alerts.tell(load.alerts)
         for effect in load.effects:
             self.performer.perform(effect)
+
+    def _alarm(self, ring: Callable[[], None]) -> None:
+        """Raise what a deadline that has passed asks for."""
+
+        async def work() -> None:
+            await self._opened.wait()
+            ring()
+            await self.proceed()
+
+        self._task(work, "alarm")
 
     def _rung(self, run_id: str) -> None:
         self._task(lambda: self._wake(run_id), f"wake {run_id}")

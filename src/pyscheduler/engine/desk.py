@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 
 from pyscheduler.config import Config
+from pyscheduler.engine.alarms import Alarms
 from pyscheduler.engine.book import DAY_TRIGGERS, Day
 from pyscheduler.engine.orders import Order, Orders
 from pyscheduler.engine.surroundings import Surroundings
@@ -63,6 +64,7 @@ class Desk(Surroundings):
         super().__init__(config, version, now)
         self.on_impossible = on_impossible
         self.tray = Tray()
+        self.alarms = Alarms(lambda: self.config, self.tray, now)
         self.ready = ReadyQueue()
         self.admission = Admission(config.settings.max_running, config.pools)
         self.attempts: dict[str, list[Attempt]] = {}
@@ -91,6 +93,7 @@ class Desk(Surroundings):
         after = decision.run
         self.book.put(after)
         self.tray.add(decision)
+        self.alarms.on_change(before, after, decision.attempt)
         if decision.attempt is not None:
             self.keep_attempt(decision.attempt)
         if before.state is not after.state:

@@ -1,4 +1,7 @@
-"""Those who want to know: of runs, attempts, reloads, and of the end. A listener that raises is logged and skipped."""
+"""Those who want to know: of runs, attempts, alerts, reloads, and of the end.
+
+A listener that raises is logged and skipped.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Generic, TypeVar
 
+from pyscheduler.model.alert import Raised
 from pyscheduler.model.run import Attempt, Run
 
 log = logging.getLogger(__name__)
@@ -47,10 +51,11 @@ class Hooks(Generic[F]):
 
 
 class Listeners:
-    """The engine's four kinds of listeners."""
+    """The engine's five kinds of listeners."""
 
     def __init__(self) -> None:
         self.runs: Hooks[Callable[[Run], None]] = Hooks()
         self.attempts: Hooks[Callable[[Attempt], None]] = Hooks()
+        self.alerts: Hooks[Callable[[tuple[Raised, ...]], None]] = Hooks()
         self.reloads: Hooks[Callable[[int], None]] = Hooks()
         self.closes: Hooks[Callable[[], Awaitable[None]]] = Hooks()

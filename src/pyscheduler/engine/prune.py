@@ -4,7 +4,9 @@ Ended runs older than `retention` leave the store, 500 a commit: those of an old
 touched, that long ago; so a late backfill of an old date is kept as long as any other run. Their numbers are not given
 again (`numbering.py`). Ended runs older than the memory window leave the
 memory. Open runs, and the ended ones that an open run's dependencies point at, are always kept. Logs go with their
-age where `log_retention` says so; files of attempts that are over are swept from the state folder.
+age where `log_retention` says so; the audit log loses its beginning, what is older than `audit_retention`, and says up
+to where, so that the rest can still be proved (`store/chain.py`); files of attempts that are over are swept from the
+state folder.
 """
 
 from __future__ import annotations
@@ -58,9 +60,11 @@ class Pruner:
         horizon = now - timedelta(seconds=settings.retention_s)
         keep = self._needed()
         count = await self._delete_before(horizon, keep)
+        await engine.writer.save(Batch(alerts_before=horizon))
         if settings.log_retention_s is not None:
             logs_before = zone(settings.timezone).today(now - timedelta(seconds=settings.log_retention_s))
             await self._delete_logs_before(min(logs_before, today), keep)
+        await self._delete_audit_before(now - timedelta(seconds=settings.audit_retention_s))
         engine.book.evict_before(engine.desk.window_start(now), lambda day: day in keep)
         await self._sweep()
         return count
@@ -101,6 +105,14 @@ class Pruner:
         paths = await asyncio.to_thread(engine.store.log_paths_between, since, horizon)
         await asyncio.to_thread(_unlink, paths)
         await engine.writer.save(Batch(engine={"logs_pruned_before": horizon.isoformat()}))
+
+    async def _delete_audit_before(self, horizon: datetime) -> None:
+        engine = self._engine
+        while True:
+            last = await asyncio.to_thread(engine.store.audit_last_before, horizon, AT_ONCE)
+            if last is None:
+                return
+            await engine.writer.save(Batch(audit_gone_until=last))
 
     async def _sweep(self) -> None:
         engine = self._engine

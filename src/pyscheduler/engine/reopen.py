@@ -82,6 +82,8 @@ async def reopen(engine: Engine) -> None:
     engine.orders = Orders(config, desk.version, engine.environ, engine.boot_id, desk.book.numbering)
     desk.pauses = Pauses.from_text(register.values.get("paused"))
     desk.first_dates = dict(register.first_dates)
+    desk.alarms.remember(register.values)
+    engine.silence.remember(register.values)
     await _load_memory(engine, register, now)
     found = await _find_all(engine, register)
     for run in desk.book.open_runs():
@@ -89,6 +91,8 @@ async def reopen(engine: Engine) -> None:
     await _decide_undecided(engine)
     await _catch_up(engine, register, now)
     _remember_start(engine, register, now, is_new=is_new)
+    engine.silence.settle()
+    _watch_deadlines(engine, register)
     await engine.firings.rebuild(now if "last_tick" in register.values else now - JUST_BEFORE)
     await engine.proceed()
 
@@ -132,6 +136,21 @@ async def _load_memory(engine: Engine, register: _Register, now: datetime) -> No
         for row in rows:
             desk.keep_attempt(row)
     await engine.load_days((run.job, run.run_date) for run in register.open_runs)
+
+
+def _watch_deadlines(engine: Engine, register: _Register) -> None:
+    """Set the timers of what was open before: one that is over rings only if the last engine did not live to see it."""
+    if not any(job.must_start_by is not None or job.max_runtime_s for job in engine.config.jobs.values()):
+        return
+    signs = [run.updated_at for run in register.open_runs]
+    if register.config is not None:
+        signs.append(register.config.loaded_at)
+    if (text := register.values.get("last_tick")) is not None:
+        signs.append(datetime.fromisoformat(text))
+    for run in register.open_runs:
+        current = engine.book.get(run.run_id)
+        if current is not None and not current.is_final:
+            engine.deadlines.follow(current, max(signs))
 
 
 # --------------------------------------------------------------------------- the minders' notes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pyscheduler.model.alert import Raised
 from pyscheduler.model.batch import Batch
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.effect import Effect
@@ -23,6 +24,7 @@ class Load:
     runs: tuple[Run, ...]
     attempts: tuple[Attempt, ...]
     effects: tuple[Effect, ...]
+    alerts: tuple[Raised, ...] = ()
 
 
 @dataclass(slots=True)
@@ -36,6 +38,7 @@ class Tray:
     configs: list[ConfigRecord] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
+    alerts: list[Raised] = field(default_factory=list)
 
     def add(self, decision: Decision) -> None:
         """Take one decision."""
@@ -52,7 +55,8 @@ class Tray:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to carry."""
-        return not (self.runs or self.attempts or self.lines or self.engine or self.configs or self.deleted)
+        changes = self.runs, self.attempts, self.lines, self.engine, self.configs, self.deleted, self.alerts
+        return not any(changes)
 
     def take(self) -> Load:
         """Empty the tray and return what was on it."""
@@ -64,10 +68,12 @@ class Tray:
                 engine=self.engine,
                 configs=tuple(self.configs),
                 deleted_runs=tuple(self.deleted),
+                alerts=tuple(self.alerts),
             ),
             tuple(self.runs.values()),
             tuple(self.attempts.values()),
             tuple(self.effects),
+            tuple(self.alerts),
         )
         self.__init__()  # type: ignore[misc]
         return load

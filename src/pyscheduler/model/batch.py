@@ -1,17 +1,22 @@
 """What is saved together: one decision, or many of them merged into one trip to the disk.
 
 A batch is all or nothing. Inside it deletions come first, then runs, attempts and engine values (a later one of the
-same key wins), then the logbook's lines in the order given. Merging keeps that meaning: applying `a.merge(b)` leaves
-the same store as applying `a` and then `b`. Spec: jobs.md 8.2.
+same key wins), then the logbook's lines in the order given, then alerts (the first of an id wins, and the store's own
+before any) and what became of deliveries. Merging keeps that meaning: applying `a.merge(b)` leaves the same store as
+applying `a` and then `b`. Spec: jobs.md 8.2, 15.1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from pyscheduler.model.alert import Delivery, Raised
+from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.run import Attempt, LogbookLine, Run
+from pyscheduler.model.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +25,10 @@ class Batch:
 
     A run's `job`, `run_date`, `seq`, `scheduled_at`, `trigger` and `created_at` are fixed with its first batch; later
     batches change the rest. In `engine` None removes the key. `deleted_runs` go with their attempts, lines, alerts
-    and files.
+    and files. An alert brings a pending delivery for each of its notifiers, unless one of its id was raised before;
+    `deliveries` change rows that are there. `alerts_before` removes alerts of no run that were raised before it.
+    `audit` is put at the end of the audit log, after its rows up to the number `audit_gone_until` are thrown
+    away: that number was read from the store, so no row of this batch is among them.
     """
 
     runs: tuple[Run, ...] = ()
@@ -29,12 +37,21 @@ class Batch:
     engine: Mapping[str, str | None] = field(default_factory=dict)
     configs: tuple[ConfigRecord, ...] = ()
     deleted_runs: tuple[str, ...] = ()
+    alerts: tuple[Raised, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
+    alerts_before: datetime | None = None
+    audit: tuple[AuditEntry, ...] = ()
+    audit_gone_until: int | None = None
+    sessions: tuple[Session, ...] = ()
+    deleted_sessions: tuple[str, ...] = ()
+    """Hashes of sessions that are over."""
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to save."""
         changes = self.runs, self.attempts, self.lines, self.engine, self.configs, self.deleted_runs
-        return not any(changes)
+        told = self.alerts, self.deliveries, self.audit, self.sessions, self.deleted_sessions
+        return not (any(changes) or any(told) or self.alerts_before or self.audit_gone_until is not None)
 
     def merge(self, later: Batch) -> Batch:
         """Return one batch that leaves the store as this one and then the later one would."""
@@ -49,18 +66,37 @@ def merged(batches: Iterable[Batch]) -> Batch:
     engine: dict[str, str | None] = {}
     configs: dict[int, ConfigRecord] = {}
     deleted: dict[str, None] = {}
+    alerts: dict[str, Raised] = {}
+    deliveries: dict[str, Delivery] = {}
+    horizons: list[datetime] = []
+    audit: list[AuditEntry] = []
+    audit_gone: list[int] = []
+    sessions: dict[str, Session] = {}
+    deleted_sessions: dict[str, None] = {}
     for batch in batches:
         if batch.deleted_runs:
             gone = frozenset(batch.deleted_runs)
             runs = {run_id: run for run_id, run in runs.items() if run_id not in gone}
             attempts = {key: attempt for key, attempt in attempts.items() if key[0] not in gone}
             lines = [line for line in lines if line.run_id not in gone]
+            alerts = {key: raised for key, raised in alerts.items() if raised.alert.run_id not in gone}
             deleted.update(dict.fromkeys(batch.deleted_runs))
         runs.update((run.run_id, run) for run in batch.runs)
         attempts.update(((attempt.run_id, attempt.attempt), attempt) for attempt in batch.attempts)
         lines.extend(batch.lines)
         engine.update(batch.engine)
         configs.update((record.version, record) for record in batch.configs)
+        for raised in batch.alerts:
+            alerts.setdefault(raised.alert.alert_id, raised)
+        deliveries.update((delivery.delivery_id, delivery) for delivery in batch.deliveries)
+        if batch.alerts_before is not None:
+            horizons.append(batch.alerts_before)
+        audit.extend(batch.audit)
+        audit_gone += [] if batch.audit_gone_until is None else [batch.audit_gone_until]
+        for session_hash in batch.deleted_sessions:
+            sessions.pop(session_hash, None)
+            deleted_sessions[session_hash] = None
+        sessions.update((session.session_hash, session) for session in batch.sessions)
     return Batch(
         runs=tuple(runs.values()),
         attempts=tuple(attempts.values()),
@@ -68,4 +104,11 @@ def merged(batches: Iterable[Batch]) -> Batch:
         engine=engine,
         configs=tuple(configs.values()),
         deleted_runs=tuple(deleted),
+        alerts=tuple(alerts.values()),
+        deliveries=tuple(deliveries.values()),
+        alerts_before=max(horizons, default=None),
+        audit=tuple(audit),
+        audit_gone_until=max(audit_gone, default=None),
+        sessions=tuple(sessions.values()),
+        deleted_sessions=tuple(deleted_sessions),
     )

@@ -193,11 +193,15 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class JobAlerts:
-    """Which kinds of alert the job raises and who else is told. Words are checked by config."""
+    """Which kinds of alert the job raises and who else is told. Words are checked by config.
+
+    `repeat_after_s`: the same trouble is told again only after so long; None tells each time (FC-094).
+    """
 
     on: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
     notify: tuple[str, ...] = ()
+    repeat_after_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +223,8 @@ class Job:
     `calendar` is the effective name (a dependency-only job inherits its upstreams'), None where every day counts.
     `must_start_by` is a clock time in the job's zone or seconds after `scheduled_at`. `inherit_env` is True (all but
     the withheld variables, DESIGN 8 row 7), False, or the names to hand on. `limits` holds the kernel's numbers, -1 for
-    unlimited. `inactive` is set where the job needs a part of the product that is not active: its runs are blocked
-    with that text.
+    unlimited. `allow` names the teams whose operators may act on it, empty for all. `inactive` is set where the job
+    needs a part of the product that is not active: its runs are blocked with that text.
     """
 
     name: str
@@ -256,12 +260,14 @@ class Job:
     min_runtime_s: float | None = None
     max_runtime_s: float | None = None
     must_start_by: time | float | None = None
+    max_silence_s: float | None = None
     alerts: JobAlerts = JobAlerts()
     agent: str | None = None
     agent_tags: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     description: str = ""
     owner: str = ""
+    allow: tuple[str, ...] = ()
     enabled: bool = True
     require_reason: bool = False
     watch: str | None = None
@@ -303,7 +309,8 @@ class CalendarSpec:
 class Settings:
     """The `scheduler:` section with its defaults (spec 1.6, DESIGN 3 and 8). Paths are absolute.
 
-    `store` and `heartbeat_url` may hold a secret, so a repr does not show them.
+    `store` and `heartbeat_url` may hold a secret, so a repr does not show them. `listen` is None where it is off; an
+    address that nobody wrote may turn out to be taken, one that was written may not.
     """
 
     state_dir: Path
@@ -311,13 +318,15 @@ class Settings:
     name: str = "pysched"
     timezone: str = "UTC"
     max_running: int = 32
-    listen: str = "127.0.0.1:8470"
+    listen: str | None = "127.0.0.1:8470"
+    listen_is_given: bool = False
     api_tokens_file: Path | None = None
     users_file: Path | None = None
     store: str | None = field(default=None, repr=False)
     kill_grace_s: float = 10.0
     retention_s: float = 90 * 86400.0
     log_retention_s: float | None = None
+    audit_retention_s: float = 365 * 86400.0
     memory_days: int = 7
     memory_runs: int = 100_000
     watch_limit: int = 8

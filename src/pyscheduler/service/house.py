@@ -16,7 +16,9 @@ from typing import Any, Final
 
 from pyscheduler import collector
 from pyscheduler.__about__ import __version__
+from pyscheduler.alerts import AlertRoom, Heartbeat
 from pyscheduler.api import build_app, warm_up
+from pyscheduler.api.callers import Caller, Role, Via
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing
 from pyscheduler.config import Config, deferred_checks
@@ -26,12 +28,13 @@ from pyscheduler.engine.core import Engine
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.model.run import Run
 from pyscheduler.service import surroundings
+from pyscheduler.service.entrance import Entrance, Keeper
 from pyscheduler.service.listener import REQUESTS_END_S, Listener
 from pyscheduler.service.notify import Notifier
 from pyscheduler.service.reloading import Reading, Reloader
 from pyscheduler.service.signals import Wishes
 from pyscheduler.service.supervise import Supervisor
-from pyscheduler.web import Dressed, Press, pages
+from pyscheduler.web import Dressed, EntrancePages, Press, pages
 
 log = logging.getLogger(__name__)
 runs_log = logging.getLogger("pyscheduler.runs")
@@ -40,6 +43,8 @@ STOP_S: Final = 45.0
 """How long the end may take, hurried or not: 5 s for requests, 5 s for launches, the rest for the disk."""
 HURRIED_STOP_S: Final = 10.0
 BURY_S: Final = 1.0
+SIGNAL: Final = Caller("signal", Role.ADMIN, Via.SIGNAL)
+"""Who asks for a reload with SIGHUP: root or our own user, the kernel lets nobody else."""
 STARTING_S: Final = 10.0
 """How often the service manager hears that the start still goes on."""
 
@@ -48,7 +53,14 @@ class House:
     """One service. `ready` is set once the first engine runs."""
 
     def __init__(
-        self, config: Config, reading: Reading, wishes: Wishes, ready: asyncio.Event, *, exit_on_failure: bool
+        self,
+        config: Config,
+        reading: Reading,
+        wishes: Wishes,
+        ready: asyncio.Event,
+        entrance: Entrance,
+        *,
+        exit_on_failure: bool,
     ) -> None:
         self._config, self._wishes, self._ready = config, wishes, ready
         self._clock, self._launcher = SystemClock(), MinderLauncher()
@@ -65,8 +77,13 @@ class House:
             on_open=self._opened,
             on_change=self._changed,
         )
-        self._reloader = Reloader(reading, config.settings, self.engine, self._notifier)
-        self._desk = FrontDesk(self)
+        self.alerts = AlertRoom(config, self._clock)
+        self._heartbeat = Heartbeat(self.engine)
+        self._entrance = entrance
+        self._keeper = Keeper(entrance, config.settings, self.engine, self._clock)
+        self._reloader = Reloader(reading, config.settings, self.engine, self._notifier, self._keeper)
+        door = self._keeper.door
+        self._desk = FrontDesk(self, revocations=door.revocations, address=door.address)
         self._small: set[asyncio.Task[None]] = set()
         self.remarks: Sequence[str] = ()
 
@@ -90,6 +107,10 @@ class House:
         """Put what stands on disk in force. Raises ConfigError, Unavailable."""
         return await self._reloader.reload(actor, reason)
 
+    async def _reload_by_signal(self) -> Reloaded:
+        async with self._desk.ledger.deed(SIGNAL, "reload"):
+            return await self._reloader.reload(SIGNAL.name)
+
     async def load(self) -> Config:
         """Return what stands on disk, checked. Raises ConfigError."""
         return await self._reloader.load()
@@ -97,7 +118,7 @@ class House:
     def on_hangup(self) -> None:
         """Reload because of SIGHUP, unless there is nothing to reload yet."""
         if self.standing.phase is Phase.RUNNING:
-            self._reloader.on_signal()
+            self._reloader.on_signal(self._reload_by_signal)
         else:
             log.warning("SIGHUP is ignored while the scheduler is %s", self.standing.phase)
 
@@ -110,10 +131,13 @@ class House:
         log.info("pyscheduler %s (pid %d): %s of %s, state in %s", *what)
         for problem in self._config.warnings:
             log.warning("%s", problem)
+        if self._entrance.address is not None:
+            log.info("listening at http://%s", self._entrance.address)
         await warm_up()
-        press = Press(self._desk)
-        app = Dressed(build_app(self, desk=self._desk, more=pages(self._desk, press)), press)
-        listener = Listener(app, listening)
+        door, press = self._keeper.door, Press(self._desk)
+        door.pages = EntrancePages(press)
+        app = Dressed(build_app(self, desk=self._desk, door=door, more=pages(self._desk, press)), press)
+        listener = Listener(app, listening, self._entrance.tcp)
         serving = asyncio.create_task(listener.run(), name="listener")
         supervising = asyncio.create_task(self._supervisor.run(), name="supervisor")
         self._begin_small_tasks()
@@ -131,8 +155,10 @@ class House:
             supervising.cancel()
             for task in self._small:
                 task.cancel()
+            await self.alerts.close()
             await self._launcher.close()
             self._desk.threads.close()
+            self._keeper.door.close()
             self._notifier.close()
 
     async def _end(self, listener: Listener, serving: asyncio.Task[None], supervising: asyncio.Task[int]) -> int | None:
@@ -175,18 +201,24 @@ class House:
         """Welcome an engine that has started."""
         collector.set_apart()
         engine.subscribe(_log_run)
+        self.alerts.attach(engine)
+        self._start_small(self._desk.ledger.opened(engine))
         self._desk.welcome(engine)
 
     def _changed(self, standing: Standing) -> None:
         if standing.phase is not Phase.RUNNING:
+            if standing.phase is not Phase.STOPPING and standing.trouble:
+                self.alerts.scheduler_failed(standing.trouble)
             self._notifier.status(f"{standing.phase}: {standing.trouble}" if standing.trouble else standing.phase)
             return
         engine = self.engine()
+        self.alerts.scheduler_works()
         jobs, open_runs = _counted(len(engine.config.jobs), "job"), _counted(len(engine.book.open_runs()), "open run")
         self._notifier.ready(f"{jobs}, configuration {engine.config_version}")
         log.info("ready: %s, configuration %d", open_runs, engine.config_version)
         if not self._ready.is_set():
             self._ready.set()
+            self._start_small(self._keeper.keep())
             self._start_small(self._look_around())
             self._start_small(self._check_later())
 
@@ -198,6 +230,7 @@ class House:
         if machine.am_i_pid1():
             self._start_small(self._bury())
         self._start_small(self._say_starting())
+        self._start_small(self._heartbeat.run())
 
     def _start_small(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

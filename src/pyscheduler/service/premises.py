@@ -58,6 +58,19 @@ class Premises:
         self._lock = lock
         return listener
 
+    def check_free(self) -> None:
+        """Raise AlreadyServed where another process is at home here; makes nothing, and promises nothing."""
+        try:
+            lock = os.open(self.state_dir / LOCK_NAME, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return  # there is none yet, or `enter` will say what is wrong with it
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise self._refusal(lock) from None
+        finally:
+            os.close(lock)
+
     def leave(self) -> None:
         """Remove the socket if it still is ours, and let the lock go. Harmless when not entered."""
         lock, self._lock = self._lock, None

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pyscheduler import collector
 from pyscheduler.api.host import Reloaded, ReloadFailure
 from pyscheduler.config import Config, ConfigError, load_in_process
 from pyscheduler.engine.core import Engine
+from pyscheduler.errors import PyschedError
 from pyscheduler.model.job import Settings
+from pyscheduler.model.person import Credentials
 from pyscheduler.model.problem import Problem, Severity
+from pyscheduler.service.entrance import Keeper
 from pyscheduler.service.notify import Notifier
 from pyscheduler.timetable.zone import zone
 
@@ -32,7 +35,6 @@ AT_START_ONLY: Final = (
     "api_tokens_file",
     "users_file",
     "secure_cookies",
-    "heartbeat_url",
 )
 """Settings that a running service does not take over."""
 
@@ -50,9 +52,14 @@ class Reloader:
     """Reads the files again for one service. `engine` returns the engine that runs, or raises Unavailable."""
 
     def __init__(
-        self, reading: Reading, started_with: Settings, engine: Callable[[], Engine], notifier: Notifier
+        self,
+        reading: Reading,
+        started_with: Settings,
+        engine: Callable[[], Engine],
+        notifier: Notifier,
+        keeper: Keeper,
     ) -> None:
-        self._reading, self._started_with = reading, started_with
+        self._reading, self._started_with, self._keeper = reading, started_with, keeper
         self._engine, self._notifier = engine, notifier
         self._turn, self._one_reading = asyncio.Lock(), asyncio.Lock()
         self._next: asyncio.Task[Reloaded] | None = None
@@ -75,9 +82,9 @@ class Reloader:
             self._next = asyncio.create_task(self._run(actor, reason), name="reload")
         return await asyncio.shield(self._next)
 
-    def on_signal(self) -> None:
-        """Reload because of SIGHUP; what goes wrong is in the log."""
-        task = asyncio.create_task(self.reload("signal"), name="reload by signal")
+    def on_signal(self, reload: Callable[[], Coroutine[Any, Any, Reloaded]]) -> None:
+        """Reload because of SIGHUP, in the background; what goes wrong is in the log."""
+        task = asyncio.create_task(reload(), name="reload by signal")
         self._background.add(task)
         task.add_done_callback(self._forget)
 
@@ -95,21 +102,46 @@ class Reloader:
                 return await self._put_in_force(actor, reason)
             except ConfigError as error:
                 self._keep_failure(error, actor)
+                await self._alert(engine, error, actor)
                 raise
             finally:
                 self._notifier.ready(f"{len(engine.config.jobs)} jobs, configuration {engine.config_version}")
 
     async def _put_in_force(self, actor: str, reason: str) -> Reloaded:
-        config = await self.load()
+        config, (credentials, odd) = await self._read_all()
         engine = self._engine()
-        warnings = (*config.warnings, *restart_warnings(self._started_with, config))
+        warnings = (*config.warnings, *odd, *restart_warnings(self._started_with, config))
         changed = await engine.reload(config, actor=actor, reason=reason)
+        await self._keeper.put_in_force(credentials)
         self.failure = None
         if changed:
             log.info("reloaded by %s: %d jobs, configuration %d", actor, len(config.jobs), engine.config_version)
         for problem in warnings if changed else ():
             log.warning("%s", problem)
         return Reloaded(changed, engine.config_version, warnings, engine.called_off if changed else ())
+
+    async def _alert(self, engine: Engine, error: ConfigError, actor: str) -> None:
+        """Tell people; that the store cannot take it down is the engine's trouble, and no news about the text."""
+        errors = [str(problem) for problem in error.problems if problem.severity is Severity.ERROR]
+        try:
+            await engine.reload_failed(errors, actor=actor)
+        except PyschedError as trouble:
+            log.warning("no alert about the refused reload: %s", trouble)
+
+    async def _read_all(self) -> tuple[Config, tuple[Credentials, tuple[Problem, ...]]]:
+        """Read the configuration and the credential files. Raises ConfigError with all that is wrong with either."""
+        problems: list[Problem] = []
+        try:
+            people = await asyncio.to_thread(self._keeper.read_again)
+        except ConfigError as error:
+            problems += error.problems
+        try:
+            config = await self.load()
+        except ConfigError as error:
+            raise ConfigError([*error.problems, *problems]) from None
+        if problems:
+            raise ConfigError(problems)
+        return config, people
 
     def _keep_failure(self, error: ConfigError, actor: str) -> None:
         self.failure = ReloadFailure(self._engine().clock.now(), actor, error.problems)

@@ -1,12 +1,13 @@
 """The long-running service, from its first line to its last. Spec: jobs.md 14.2, 9.4; DESIGN 3 and 6.
 
-In this order: the configuration (a faulty one is refused before anything is made in `state_dir`), the lock, the
-socket, which answers 503 until the engine is up, one launcher for life, and then engines on the store (`supervise`).
-It ends when a stop is wished for: the API first (5 s for requests under way), then the engine; running jobs go on
-under their minders, and the next start finds them.
+In this order: the configuration, the credential files, the TCP address (what is wrong with one of them is refused
+before anything is made in `state_dir`), the lock, the socket, which answers 503 until the engine is up, one launcher
+for life, and then engines on the store (`supervise`). It ends when a stop is wished for: the API first (5 s for
+requests under way), then the engine; running jobs go on under their minders, and the next start finds them.
 
 Exit codes: 0 after a stop; 1 where the store is damaged, foreign or held by another process, where another scheduler
-serves the folder, or after any failure with `exit_on_failure`; 2 where the configuration is faulty.
+serves the folder, or after any failure with `exit_on_failure`; 2 where the configuration or a credential file is faulty
+or the address cannot be had.
 """
 
 from __future__ import annotations
@@ -25,9 +26,13 @@ from typing import Final
 import pynet.loop
 from pyscheduler import collector
 from pyscheduler.config import Config, ConfigError, glance, load_cached, load_config
+from pyscheduler.config.credentials import read_credentials
 from pyscheduler.engine import machine
 from pyscheduler.errors import PyschedError
+from pyscheduler.model.person import Credentials
 from pyscheduler.model.problem import Severity
+from pyscheduler.service import address
+from pyscheduler.service.entrance import Entrance
 from pyscheduler.service.house import House
 from pyscheduler.service.premises import MAY_PASS, Premises
 from pyscheduler.service.reloading import Reading
@@ -115,25 +120,52 @@ async def _serve(
     env = os.environ if options.env is None else options.env
     reading = Reading(path=path, env=env, allow_inactive=options.allow_inactive)
     config = await asyncio.to_thread(_first_config, reading)
+    credentials = await asyncio.to_thread(_credentials, config)
     premises = Premises(config.settings.state_dir, config.path)
-    house = House(config, reading, wishes, ready, exit_on_failure=options.exit_on_failure)
-    with heard(wishes, house.on_hangup):
-        listening = await _enter(premises, wishes)
-        if listening is None:
-            return 0
-        os.umask(JOB_UMASK)
-        try:
-            return await house.live(listening, on_stuck)
-        finally:
-            premises.leave()
+    premises.check_free()
+    with closing_socket(await asyncio.to_thread(address.bind, config, credentials)) as tcp:
+        entrance = Entrance(credentials, tcp)
+        house = House(config, reading, wishes, ready, entrance, exit_on_failure=options.exit_on_failure)
+        with heard(wishes, house.on_hangup):
+            listening = await _enter(premises, wishes)
+            if listening is None:
+                return 0
+            os.umask(JOB_UMASK)
+            try:
+                return await house.live(listening, on_stuck)
+            finally:
+                premises.leave()
+
+
+@contextmanager
+def closing_socket(held: socket.socket | None) -> Iterator[socket.socket | None]:
+    """Close a socket at the end, if there is one."""
+    try:
+        yield held
+    finally:
+        if held is not None:
+            held.close()
+
+
+def _credentials(config: Config) -> Credentials:
+    """Read the credential files, warning of what is odd about them. Raises ConfigError."""
+    credentials, warnings = read_credentials(config.settings)
+    for problem in warnings:
+        log.warning("%s", problem)
+    return credentials
 
 
 def _first_config(reading: Reading) -> Config:
-    """Read the configuration, from the cache in its state_dir where that has it. Raises ConfigError."""
+    """Read the configuration, from the cache in its state_dir where that has it. Raises ConfigError.
+
+    Before the first start there is no state_dir, and nothing is made yet: what else is wrong is still to be found out.
+    """
     more = {"env": reading.env, "allow_inactive": reading.allow_inactive}
     try:
-        folder = glance(reading.path, env=reading.env).state_dir / "cache"
+        folder: Path | None = glance(reading.path, env=reading.env).state_dir / "cache"
     except ConfigError:
+        folder = None
+    if folder is None or not folder.parent.is_dir():
         return load_config(reading.path, **more)  # type: ignore[arg-type]
     return load_cached(reading.path, folder, **more)  # type: ignore[arg-type]
 

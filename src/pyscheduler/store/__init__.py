@@ -6,17 +6,22 @@ room knows a table. The format stands in `schema.py`, what may be asked in `ques
 """
 
 from pyscheduler.model.batch import Batch
+from pyscheduler.store.audit import Verified
+from pyscheduler.store.chain import Break, Link
 from pyscheduler.store.generation import GenerationState
 from pyscheduler.store.peek import Peek
-from pyscheduler.store.questions import LatestRow, LineQuery, Page, PrunableRun, RunQuery, StoreFacts
+from pyscheduler.store.questions import AuditQuery, LatestRow, LineQuery, Page, PrunableRun, RunQuery, StoreFacts
 from pyscheduler.store.store import Store
 from pyscheduler.store.writer import StoreWriter
 
 __all__ = [
+    "AuditQuery",
     "Batch",
+    "Break",
     "GenerationState",
     "LatestRow",
     "LineQuery",
+    "Link",
     "Page",
     "Peek",
     "PrunableRun",
@@ -24,4 +29,5 @@ __all__ = [
     "Store",
     "StoreFacts",
     "StoreWriter",
+    "Verified",
 ]

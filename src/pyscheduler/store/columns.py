@@ -56,3 +56,29 @@ ATTEMPT: Final = (
 )
 LINE: Final = ("at", "actor", "action", "run_id", "job", "detail")
 CONFIG: Final = ("version", "loaded_at", "digest", "sources")
+ALERT: Final = (
+    "alert_id",
+    "kind",
+    "run_id",
+    "job",
+    "run_date",
+    "attempt",
+    "criticality",
+    "raised_at",
+    "message",
+    "detail",
+)
+DELIVERY: Final = ("delivery_id", "alert_id", "notifier", "status", "attempts", "last_error", "updated_at")
+SESSION: Final = (
+    "session_hash",
+    "user",
+    "proof",
+    "csrf",
+    "created_at",
+    "seen_at",
+    "expires_at",
+    "address",
+    "agent",
+    "revoked_at",
+    "revoked_by",
+)

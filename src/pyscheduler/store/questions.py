@@ -15,6 +15,7 @@ from datetime import date, datetime
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from pyscheduler.errors import BadRequest
+from pyscheduler.model.alert import AlertKind
 from pyscheduler.model.run import Cause, RunState, Trigger
 
 T_co = TypeVar("T_co", covariant=True)
@@ -100,6 +101,42 @@ class LineQuery:
     action: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    limit: int = LIMIT
+    cursor: str | None = None
+    newest_first: bool = True
+
+    def __post_init__(self) -> None:
+        _check_limit(self.limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertQuery:
+    """Which alerts, newest first, ties by id. `since` is included and speaks of `raised_at`."""
+
+    kind: AlertKind | None = None
+    job: str | None = None
+    since: datetime | None = None
+    limit: int = LIMIT
+    cursor: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_limit(self.limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditQuery:
+    """Which rows of the audit log, in which order. `since` is included, `until` is not.
+
+    Newest first, ties by number. `text` is looked for in actor, action, subject, reason, address and result, whatever
+    the case of its letters.
+    """
+
+    actor: str | None = None
+    action: str | None = None
+    subject: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    text: str = ""
     limit: int = LIMIT
     cursor: str | None = None
     newest_first: bool = True

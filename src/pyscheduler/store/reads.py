@@ -12,10 +12,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import date, datetime
 from typing import TypeVar
 
+from pyscheduler.model.alert import Delivery, Told
+from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.run import Attempt, LogbookLine, Run, RunState
-from pyscheduler.store import catalogue, details, logbook, pruning, queries, recall
-from pyscheduler.store.questions import LatestRow, LineQuery, Page, PrunableRun, RunQuery
+from pyscheduler.model.session import Session
+from pyscheduler.store import alerts, audit, catalogue, details, logbook, pruning, queries, recall, sessions
+from pyscheduler.store.chain import Link
+from pyscheduler.store.questions import AlertQuery, AuditQuery, LatestRow, LineQuery, Page, PrunableRun, RunQuery
 from pyscheduler.store.readers import Snapshot
 
 T = TypeVar("T")
@@ -99,6 +103,10 @@ class Reads(ABC):
         """Return the key of every attempt of these runs, with whether it and its run have ended: its files may go."""
         return pruning.keys_of_runs(self._read, run_ids)
 
+    def sessions(self, limit: int) -> list[Session]:
+        """Return up to `limit` sessions, ended ones too, those that last longest first."""
+        return self._read(lambda snapshot: sessions.sessions(snapshot, limit))
+
     # ----------------------------------------------------------------------- reads for people
 
     def get_run(self, run_id: str) -> Run | None:
@@ -120,6 +128,18 @@ class Reads(ABC):
     def lines(self, query: LineQuery) -> Page[LogbookLine]:
         """Return one page of the logbook. Raises BadRequest for a cursor that is none of ours."""
         return self._read(lambda snapshot: logbook.list_lines(snapshot, query))
+
+    def audit_entries(self, query: AuditQuery) -> Page[AuditEntry]:
+        """Return one page of the audit log. Raises BadRequest for a cursor that is none of ours."""
+        return self._read(lambda snapshot: audit.list_entries(snapshot, query))
+
+    def verify_audit(self, known: Link | None = None) -> audit.Verified:
+        """Walk the whole chain of the audit log; `known` is a row's hash that was noted elsewhere."""
+        return audit.verify(self._read, known)
+
+    def audit_last_before(self, horizon: datetime, limit: int) -> int | None:
+        """Return the number up to which the audit log may be thrown away, `limit` rows at most; None for none."""
+        return self._read(lambda snapshot: audit.last_before(snapshot, horizon, limit))
 
     def counts_by_state(self, run_date: date) -> dict[RunState, int]:
         """Return how many runs of the date are in each state that occurs."""
@@ -148,3 +168,31 @@ class Reads(ABC):
     def config_versions(self, limit: int = 100, before: int | None = None) -> list[ConfigVersion]:
         """Return configurations without their text, newest first, of versions below `before`."""
         return self._read(lambda snapshot: details.config_versions(snapshot, limit, before))
+
+    # ----------------------------------------------------------------------- alerts
+
+    def alerts(self, query: AlertQuery) -> Page[Told]:
+        """Return one page of alerts. Raises BadRequest for a cursor that is none of ours."""
+        return self._read(lambda snapshot: alerts.list_alerts(snapshot, query))
+
+    def alerts_of_run(self, run_id: str, limit: int = 100) -> list[Told]:
+        """Return the alerts of one run, oldest first."""
+        return self._read(lambda snapshot: alerts.of_run(snapshot, run_id, limit))
+
+    def alert(self, alert_id: str) -> Told | None:
+        """Return one alert with its deliveries, or None."""
+        return self._read(lambda snapshot: alerts.one(snapshot, alert_id))
+
+    def dead_deliveries(self, limit: int = 100) -> list[tuple[Delivery, Told]]:
+        """Return deliveries that were given up, oldest first, each with its alert."""
+        return self._read(lambda snapshot: alerts.dead(snapshot, limit))
+
+    def pending_deliveries(
+        self, notifier: str, limit: int = 100, but: Collection[str] = ()
+    ) -> list[tuple[Delivery, Told]]:
+        """Return what a notifier still has to tell, oldest first, without the ids (`but`) that are in hand."""
+        return self._read(lambda snapshot: alerts.pending(snapshot, notifier, limit, but))
+
+    def pending_notifiers(self) -> list[str]:
+        """Return the names of notifiers that have something pending."""
+        return self._read(alerts.pending_notifiers)

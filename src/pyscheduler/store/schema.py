@@ -250,6 +250,7 @@ sessions: Final = Table(
     metadata,
     Column("session_hash", String(64), primary_key=True),
     Column("user", String, nullable=False),
+    Column("proof", String, nullable=False),
     Column("csrf", String, nullable=False),
     Column("created_at", BIG, nullable=False),
     Column("seen_at", BIG, nullable=False),
@@ -259,7 +260,9 @@ sessions: Final = Table(
     Column("revoked_at", BIG),
     Column("revoked_by", String),
 )
-"""Browsers that signed in. The cookie's value is nowhere: only its SHA-256 is."""
+"""Browsers that signed in. The cookie's value is nowhere: only its SHA-256 is.
+
+`proof` is what the session rests on (`model/session.py`)."""
 Index("sessions_of_user", sessions.c.user)
 Index("sessions_by_end", sessions.c.expires_at)
 

@@ -10,7 +10,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Column, ColumnElement, Delete, Select, Table, bindparam, delete, func, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Delete,
+    Select,
+    Table,
+    Update,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    select,
+    update,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
@@ -29,7 +43,7 @@ class _Compiler(SQLiteCompiler):
 DIALECT: Final = sqlite.dialect(paramstyle="qmark")
 DIALECT.statement_compiler = _Compiler
 
-Executable = Select[Any] | CompoundSelect[Any] | Insert | Delete
+Executable = Select[Any] | CompoundSelect[Any] | Insert | Update | Delete
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +92,36 @@ PUT_RUN: Final = _put(schema.runs, columns.RUN, ("run_id",), columns.RUN_FIXED)
 PUT_ATTEMPT: Final = _put(schema.attempts, columns.ATTEMPT, ("run_id", "attempt"))
 PUT_ENGINE: Final = _put(schema.engine, ("key", "value"), ("key",))
 PUT_CONFIG: Final = _put(schema.configs, columns.CONFIG, ("version",))
+PUT_SESSION: Final = _put(schema.sessions, columns.SESSION, ("session_hash",), ("user", "proof", "csrf", "created_at"))
 ADD_LINE: Final = compiled(insert(schema.events).values({name: bindparam(name) for name in columns.LINE}))
 
+ADD_ALERT: Final = compiled(
+    insert(schema.alerts).values({name: bindparam(name) for name in columns.ALERT}).on_conflict_do_nothing()
+)
+"""The first alert of an id stays: the same one is never raised twice."""
+
+
+def _add_delivery() -> Statement:
+    """Write a delivery down only where its alert is the one just raised, not an earlier one of the same id."""
+    raised = and_(
+        schema.alerts.c.alert_id == bindparam("alert_id"), schema.alerts.c.raised_at == bindparam("raised_at")
+    )
+    values: list[Any] = [bindparam(name) for name in columns.DELIVERY]
+    row: Select[Any] = select(*values).where(exists().where(raised))
+    new = insert(schema.deliveries).from_select(list(columns.DELIVERY), row)
+    return compiled(new.on_conflict_do_nothing())
+
+
+ADD_DELIVERY: Final = _add_delivery()
+DELIVERY_CHANGES: Final = ("status", "attempts", "last_error", "updated_at")
+SET_DELIVERY: Final = compiled(
+    update(schema.deliveries)
+    .values({name: bindparam(f"new_{name}") for name in DELIVERY_CHANGES})
+    .where(schema.deliveries.c.delivery_id == bindparam("which"))
+)
+
 REMOVE_ENGINE: Final = _remove(schema.engine, "key")
+REMOVE_SESSION: Final = _remove(schema.sessions, "session_hash")
 REMOVE_RUN: Final = (
     compiled(
         delete(schema.deliveries).where(
@@ -95,3 +136,15 @@ REMOVE_RUN: Final = (
     ),
 )
 """A run goes with everything that names it."""
+
+
+def _remove_old_alerts() -> tuple[Statement, ...]:
+    of_no_run = and_(schema.alerts.c.run_id.is_(None), schema.alerts.c.raised_at < bindparam("before"))
+    their_ids = select(schema.alerts.c.alert_id).where(of_no_run)
+    return (
+        compiled(delete(schema.deliveries).where(schema.deliveries.c.alert_id.in_(their_ids))),
+        compiled(delete(schema.alerts).where(of_no_run)),
+    )
+
+
+REMOVE_OLD_ALERTS: Final = _remove_old_alerts()

@@ -86,10 +86,10 @@ class Store(Reads):
         """Save the batch whole; it is durable when this returns. Raises StoreError, NaiveTime."""
         steps = write.steps_of(batch)
         try:
-            self._transact(lambda connection: write.perform(connection, steps))
+            self._transact(lambda connection: write.perform(connection, steps, batch))
         except UnicodeEncodeError:
             plain = write.cleaned(steps)
-            self._transact(lambda connection: write.perform(connection, plain))
+            self._transact(lambda connection: write.perform(connection, plain, batch))
 
     def raise_generation(self) -> GenerationState:
         """Begin a new generation: once for each start of an engine, before anything is decided. Raises StoreError."""

@@ -7,18 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyscheduler.model.alert import Delivery
 from pyscheduler.model.batch import Batch
-from pyscheduler.store import rows
+from pyscheduler.store import audit, rows
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.rows import Row
 from pyscheduler.store.statements import (
+    ADD_ALERT,
+    ADD_DELIVERY,
     ADD_LINE,
     PUT_ATTEMPT,
     PUT_CONFIG,
     PUT_ENGINE,
     PUT_RUN,
+    PUT_SESSION,
     REMOVE_ENGINE,
+    REMOVE_OLD_ALERTS,
     REMOVE_RUN,
+    REMOVE_SESSION,
+    SET_DELIVERY,
 )
 
 Step = tuple[str, Sequence[Row]]
@@ -37,17 +44,44 @@ def steps_of(batch: Batch) -> list[Step]:
         (PUT_ENGINE.sql, kept),
         (REMOVE_ENGINE.sql, dropped),
         (PUT_CONFIG.sql, [rows.config_row(record) for record in batch.configs]),
+        *_steps_of_alerts(batch),
+        (REMOVE_SESSION.sql, [(session_hash,) for session_hash in batch.deleted_sessions]),
+        (PUT_SESSION.sql, [rows.session_row(session) for session in batch.sessions]),
     ]
     return [step for step in steps if step[1]]
 
 
-def perform(connection: Connection, steps: Sequence[Step]) -> None:
-    """Run the statements inside the transaction that the caller has begun."""
+def _steps_of_alerts(batch: Batch) -> list[Step]:
+    if not (batch.alerts or batch.deliveries or batch.alerts_before):
+        return []
+    old = [] if batch.alerts_before is None else [(rows.micros(batch.alerts_before),)]
+    told = [ADD_DELIVERY.bind(**row) for raised in batch.alerts for row in rows.new_deliveries(raised)]
+    return [
+        *((statement.sql, old) for statement in REMOVE_OLD_ALERTS),
+        (ADD_ALERT.sql, [rows.alert_row(raised.alert) for raised in batch.alerts]),
+        (ADD_DELIVERY.sql, told),
+        (SET_DELIVERY.sql, [SET_DELIVERY.bind(**_changes(delivery)) for delivery in batch.deliveries]),
+    ]
+
+
+def _changes(delivery: Delivery) -> dict[str, object]:
+    return {
+        "which": delivery.delivery_id,
+        "new_status": delivery.status.value,
+        "new_attempts": delivery.attempts,
+        "new_last_error": delivery.last_error,
+        "new_updated_at": rows.micros(delivery.updated_at),
+    }
+
+
+def perform(connection: Connection, steps: Sequence[Step], batch: Batch) -> None:
+    """Run the batch's statements, then its share in the audit log, inside the transaction that the caller has begun."""
     for sql, table in steps:
         if len(table) == 1:
             connection.execute(sql, table[0])
         else:
             connection.executemany(sql, table)
+    audit.perform(connection, batch)
 
 
 def cleaned(steps: Sequence[Step]) -> list[Step]:

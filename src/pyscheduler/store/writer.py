@@ -10,7 +10,8 @@ likely as not, need not wait for a whole commit that set out a moment earlier. W
   across groups: the effects that follow are performed in the order of the decisions;
 - a group is all or nothing; when it fails, it and everything after it fails with the same error, because a later
   decision may rest on one that was lost;
-- a waiter that is cancelled does not take its batch back: it is saved all the same.
+- a waiter that is cancelled does not take its batch back: it is saved all the same;
+- what is sent with `ride_along` is on disk with the next batch that is posted, or before it.
 
 The writer belongs to the loop that `start` was called on; only the list of pending batches is shared with the thread,
 under a lock that is held for an instant. `docs/concepts/group-commit.md` tells it with a program to run.
@@ -48,6 +49,7 @@ class StoreWriter:
         self._calls: SimpleQueue[bool] = SimpleQueue()  # True: there is work; False: end
         self._mutex = threading.Lock()
         self._pending: list[_Waiter] = []
+        self._riders: list[Batch] = []
         self._awake = False
         """Whether a commit is under way or about to set out; touched on the loop only."""
         self._unsettled = 0
@@ -82,6 +84,8 @@ class StoreWriter:
             raise self.failed
         if self._loop is None or self._closing:
             raise StoreUnavailable("the store's writer is not running", where=str(self._store.state_dir))
+        if self._riders:
+            batch, self._riders = merged((*self._riders, batch)), []
         future: Future[None] = self._loop.create_future()
         self._unsettled += 1
         with self._mutex:
@@ -90,6 +94,13 @@ class StoreWriter:
             self._awake = True
             self._loop.call_soon(self._calls.put, True)
         return future
+
+    def ride_along(self, batch: Batch) -> None:
+        """Take a batch along with the next one that is posted, ahead of it; it wakes nobody and nobody waits for it.
+
+        For what must be known if, and only if, what follows happens. Without a later batch it is forgotten at the end.
+        """
+        self._riders.append(batch)
 
     async def close(self) -> None:
         """Save what is pending, then end the thread. Harmless when closed or never started."""

@@ -61,12 +61,12 @@ async def simulate(
     clock = FakeClock(since)
     with tempfile.TemporaryDirectory(prefix="pysched-simulate-") as folder:
         store = Store.open(Path(folder), sync=False)
-        launcher = _Planned(clock, plan)
+        launcher = Planned(clock, plan)
         engine = Engine(_harmless(config, Path(folder)), store, clock=clock, launcher=launcher, tick_s=A_DAY_S)
         try:
             await engine.start()
             await engine.settle()
-            await _pass_time(engine, clock, until, progress)
+            await pass_time(engine, clock, until, progress)
             return await asyncio.to_thread(_read, store, clock.now())
         finally:
             await engine.stop()
@@ -85,7 +85,10 @@ def _harmless(config: Config, folder: Path) -> Config:
     return replace(config, settings=settings)
 
 
-async def _pass_time(engine: Engine, clock: FakeClock, until: datetime, progress: Callable[[datetime], None]) -> None:
+async def pass_time(
+    engine: Engine, clock: FakeClock, until: datetime, progress: Callable[[datetime], None] = lambda _now: None
+) -> None:
+    """Let the clock of a started engine go on to `until`, with all that falls due. Raises EngineFailedError."""
     while (due := clock.next_due()) is not None and due <= until:
         await clock.advance_to(due)
         await _settle(engine)
@@ -113,7 +116,7 @@ def _read(store: Store, now: datetime) -> Simulation:
     return Simulation(ended_at=now, runs=tuple(runs), attempts={run: tuple(rows) for run, rows in attempts.items()})
 
 
-class _Planned(FakeLauncher):
+class Planned(FakeLauncher):
     """Lets each attempt go as a plan says."""
 
     def __init__(self, clock: FakeClock, plan: Plan) -> None:

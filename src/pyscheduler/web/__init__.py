@@ -12,12 +12,13 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from pyscheduler.api.desk import FrontDesk
-from pyscheduler.web import assets, board, palette, run_page
+from pyscheduler.web import assets, board, palette, places, run_page
 from pyscheduler.web.day_sheets import DaySheets
 from pyscheduler.web.dressed import Dressed
+from pyscheduler.web.entrance import EntrancePages
 from pyscheduler.web.press import Press
 
-__all__ = ["Dressed", "Press", "pages"]
+__all__ = ["Dressed", "EntrancePages", "Press", "pages"]
 
 
 def pages(desk: FrontDesk, press: Press) -> list[APIRouter]:
@@ -27,4 +28,5 @@ def pages(desk: FrontDesk, press: Press) -> list[APIRouter]:
         board.router(desk, press, DaySheets(desk)),
         run_page.router(desk, press),
         palette.router(desk, press),
+        *places.routers(desk, press),
     ]

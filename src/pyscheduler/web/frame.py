@@ -94,7 +94,7 @@ class Frames:
             settings, now = engine.config.settings, engine.clock.now()
             self._name, self._timezone = settings.name, settings.timezone
             paused = engine.desk.pauses.get(EVERYTHING) is not None
-        caller: Caller = scope.get("state", {}).get("caller", STRANGER)
+        caller: Caller = scope.get("state", {}).get("caller") or STRANGER
         zone_ = ZoneInfo(self._timezone)
         return Frame(
             scheduler=self._name,
@@ -105,6 +105,6 @@ class Frames:
             trouble=standing.trouble,
             paused=paused,
             caller=caller,
-            places=tuple(place for place in PLACES if caller.role.covers(place.role)),
+            places=() if caller is STRANGER else tuple(place for place in PLACES if caller.role.covers(place.role)),
             here=here,
         )

@@ -12,6 +12,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, Response
+from starlette.types import Scope
 
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.model.run import RunState
@@ -75,9 +76,12 @@ class Press:
 
     def small_page(self, request: HTTPConnection, template: str, *, status: int, **values: Any) -> Response:
         """Return a page of a few lines, printed here and now: a refusal must not wait behind what it refuses."""
-        frame = self._frames.frame(request.scope)
-        text = self._print(template, {"frame": frame, "times": frame.times} | values)
-        return HTMLResponse(text, status, dict(HEADERS))
+        return HTMLResponse(self.text(request.scope, template, **values), status, dict(HEADERS))
+
+    def text(self, scope: Scope, template: str, **values: Any) -> str:
+        """Return a page of a few lines as text, for whoever sends it with headers of their own."""
+        frame = self._frames.frame(scope)
+        return self._print(template, {"frame": frame, "times": frame.times} | values)
 
     def _print(self, template: str, values: dict[str, Any]) -> str:
         return self._jinja.get_template(template).render(values)

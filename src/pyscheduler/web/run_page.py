@@ -47,7 +47,7 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
 
 async def _values(desk: FrontDesk, run_id: str, *, may_see_text: bool) -> dict[str, Any]:
     """Return what the template needs. Raises NotFound, StoreError, Unavailable."""
-    found, attempts, lines = await desk.ask(lambda store: known(store, run_id))
+    found, attempts, lines, alerts = await desk.ask(lambda store: known(store, run_id))
     run, engine = desk.with_reason(found), desk.engine
     latest, now = (attempts[-1] if attempts else None), engine.clock.now()
     answer = await explain(engine, run_id=run_id)
@@ -58,6 +58,7 @@ async def _values(desk: FrontDesk, run_id: str, *, may_see_text: bool) -> dict[s
         "run": run,
         "job": job,
         "attempts": attempts,
+        "alerts": alerts,
         "latest": latest,
         "took": _took(latest, now),
         "typical": sorted(typical)[len(typical) // 2] if typical else None,

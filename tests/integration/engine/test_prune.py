@@ -9,6 +9,8 @@ import pytest
 
 from pyscheduler.engine.attempts import Attempts
 from pyscheduler.errors import NotFound
+from pyscheduler.model.audit import AuditEntry
+from pyscheduler.model.batch import Batch
 from tests.night import Night, ids
 
 DAYS = 86400.0
@@ -215,3 +217,15 @@ async def test_an_edge_to_a_date_that_memory_forgot_is_read_from_the_store(tmp_p
         await night.reload(jobs.replace("depends_on: [never]", "depends_on: [{job: up, run_date: -22}]"))
         await night.go(timedelta(minutes=2))
         assert night.told("late") == ("succeeded", "")
+
+
+async def test_the_audit_log_loses_its_beginning_and_still_verifies(tmp_path: Path) -> None:
+    """What is older than audit_retention goes, up to the first row that is not; the rest is proved from there on."""
+    night = Night(tmp_path, "jobs: {}", at="2026-10-01T08:00Z", settings={"audit_retention": "10d"}, tick_s=DAYS)
+    async with night:
+        began = night.clock.now()
+        rows = [AuditEntry(at=began + timedelta(days=day), actor="ann", action="hold") for day in range(15)]
+        await night.engine.writer.save(Batch(audit=tuple(rows)))
+        await night.engine.prune(began + timedelta(days=15))
+        found = night.engine.store.verify_audit()
+        assert (found.anchor.id, found.rows, found.broken) == (5, 10, None)

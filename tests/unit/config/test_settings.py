@@ -32,6 +32,7 @@ def test_every_key_arrives(load: Load, tmp_path: Path) -> None:
           leftovers: kill
           retention: 30d
           log_retention: 60d
+          audit_retention: 730d
           memory_days: 3
           memory_runs: 500
           watch_limit: 2
@@ -48,12 +49,14 @@ def test_every_key_arrives(load: Load, tmp_path: Path) -> None:
         log_dir=Path("/var/log/x"),
         max_running=8,
         listen="[::1]:0",
+        listen_is_given=True,
         api_tokens_file=tmp_path / "t.yaml",
         users_file=Path("/etc/u.yaml"),
         kill_grace_s=60.0,
         leftovers=Leftovers.KILL,
         retention_s=30 * 86400.0,
         log_retention_s=60 * 86400.0,
+        audit_retention_s=730 * 86400.0,
         memory_days=3,
         memory_runs=500,
         watch_limit=2,
@@ -62,6 +65,14 @@ def test_every_key_arrives(load: Load, tmp_path: Path) -> None:
         heartbeat_url="https://example.org/beat",
         secure_cookies=False,
     )
+
+
+@pytest.mark.parametrize("word", ["off", "none"])
+def test_tcp_may_be_switched_off(load: Load, word: str) -> None:
+    """Then the Unix socket is the only way in. An address nobody wrote is the default, and known to be."""
+    assert load(f"scheduler: {{listen: {word}}}\n").settings.listen is None
+    default = load("scheduler: {name: x}\n").settings
+    assert (default.listen, default.listen_is_given) == ("127.0.0.1:8470", False)
 
 
 def test_logs_are_kept_for_ever_by_default_and_by_the_word_keep(load: Load) -> None:
@@ -75,6 +86,7 @@ def test_logs_are_kept_for_ever_by_default_and_by_the_word_keep(load: Load) -> N
         ("timezone: GMT+3", '1:23: scheduler.timezone: "GMT+3" is no time zone'),
         ("max_running: 0", '1:26: scheduler.max_running: "0" is less than 1, the least allowed'),
         ("listen: 8470", '1:21: scheduler.listen: "8470" is no host and port'),
+        ("listen: '::1:80'", '1:21: scheduler.listen: "::1:80" is no host and port; write an IPv6 address in brackets'),
         ("kill_grace: 0s", '1:25: scheduler.kill_grace: "0s" is no time at all'),
         ("retention: keep", '1:24: scheduler.retention: "keep" is no duration'),
         ("memory_days: 0", '1:26: scheduler.memory_days: "0" is less than 1'),

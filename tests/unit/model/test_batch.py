@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.batch import Batch, merged
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.run import Attempt, LogbookLine, Run, RunState
-from tests.contract.store_kit import NOON, a_line, a_run, an_attempt
+from pyscheduler.model.session import Session
+from tests.contract.store_kit import NOON, a_line, a_run, a_session, an_attempt
 
 RUNS = [a_run(job, seq, state=state) for job in "ab" for seq in (1, 2) for state in (RunState.QUEUED, RunState.FAILED)]
 ATTEMPTS = [an_attempt(run, number, reason=reason) for run in RUNS for number in (1, 2) for reason in "xy"]
@@ -19,6 +21,7 @@ LINES = [a_line(run, action=action) for run in (None, *RUNS) for action in "mn"]
 CONFIGS = [
     ConfigRecord(version=number, loaded_at=NOON, digest=digest, sources=()) for number in (1, 2) for digest in "pq"
 ]
+SESSIONS = [a_session(session_hash, agent=agent) for session_hash in "st" for agent in "vw"]
 
 batches = st.lists(
     st.builds(
@@ -29,6 +32,8 @@ batches = st.lists(
         engine=st.dictionaries(st.sampled_from("kl"), st.none() | st.sampled_from("12"), max_size=2),
         configs=st.lists(st.sampled_from(CONFIGS), max_size=2).map(tuple),
         deleted_runs=st.lists(st.sampled_from([run.run_id for run in RUNS]), max_size=2).map(tuple),
+        sessions=st.lists(st.sampled_from(SESSIONS), max_size=2).map(tuple),
+        deleted_sessions=st.lists(st.sampled_from("st"), max_size=1).map(tuple),
     ),
     max_size=6,
 )
@@ -43,6 +48,7 @@ class PlainStore:
     lines: list[LogbookLine] = field(default_factory=list)
     engine: dict[str, str] = field(default_factory=dict)
     configs: dict[int, ConfigRecord] = field(default_factory=dict)
+    sessions: dict[str, Session] = field(default_factory=dict)
 
     def apply(self, batch: Batch) -> None:
         gone = batch.deleted_runs
@@ -53,6 +59,9 @@ class PlainStore:
         self.attempts |= {(attempt.run_id, attempt.attempt): attempt for attempt in batch.attempts}
         self.lines += batch.lines
         self.configs |= {record.version: record for record in batch.configs}
+        for session_hash in batch.deleted_sessions:
+            self.sessions.pop(session_hash, None)
+        self.sessions |= {session.session_hash: session for session in batch.sessions}
         for key, value in batch.engine.items():
             if value is None:
                 self.engine.pop(key, None)
@@ -104,3 +113,19 @@ def test_an_empty_batch_says_so() -> None:
     assert not Batch(engine={"a": None}).is_empty
     assert not Batch(deleted_runs=("a",)).is_empty
     assert not Batch(lines=(a_line(),)).is_empty
+    assert not Batch(audit=(an_entry("a"),)).is_empty
+    assert not Batch(audit_gone_until=1).is_empty
+
+
+def an_entry(action: str) -> AuditEntry:
+    return AuditEntry(at=NOON, actor="ann", action=action)
+
+
+def test_the_audit_log_keeps_its_order_and_what_was_thrown_away() -> None:
+    """Each entry once, in the order posted; of two numbers the higher covers both."""
+    first, second = Batch(audit=(an_entry("a"), an_entry("b")), audit_gone_until=7), Batch(audit=(an_entry("c"),))
+    whole = merged([first, second, Batch(audit_gone_until=5)])
+    assert [entry.action for entry in whole.audit] == ["a", "b", "c"]
+    assert whole.audit_gone_until == 7
+    assert not Batch(sessions=(a_session(),)).is_empty
+    assert not Batch(deleted_sessions=("s",)).is_empty

@@ -14,8 +14,9 @@ from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.ids import make_run_id
 from pyscheduler.model.job import ConfigSource
 from pyscheduler.model.run import Attempt, Cause, LogbookLine, Outcome, Run, RunState, Trigger
+from pyscheduler.model.session import Session
 from pyscheduler.store import columns, rows, schema
-from pyscheduler.store.statements import ADD_LINE, PUT_ATTEMPT, PUT_CONFIG, PUT_RUN
+from pyscheduler.store.statements import ADD_LINE, PUT_ATTEMPT, PUT_CONFIG, PUT_RUN, PUT_SESSION
 
 instants = st.datetimes(timezones=st.just(UTC))
 counts = st.integers(0, 2**40)
@@ -130,6 +131,7 @@ def test_the_column_lists_name_every_field_once() -> None:
     assert set(columns.ATTEMPT) == {field.name for field in fields(Attempt)}
     assert {*columns.LINE, "id"} == {field.name for field in fields(LogbookLine)}
     assert set(columns.CONFIG) == {field.name for field in fields(ConfigRecord)}
+    assert set(columns.SESSION) == {field.name for field in fields(Session)}
 
 
 def test_rows_are_in_the_order_in_which_statements_take_them() -> None:
@@ -138,6 +140,7 @@ def test_rows_are_in_the_order_in_which_statements_take_them() -> None:
         (PUT_RUN, columns.RUN),
         (PUT_ATTEMPT, columns.ATTEMPT),
         (PUT_CONFIG, columns.CONFIG),
+        (PUT_SESSION, columns.SESSION),
         (ADD_LINE, columns.LINE),
     ):
         assert statement.names == of_row

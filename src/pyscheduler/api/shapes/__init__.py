@@ -6,6 +6,8 @@ shape here, which knows no field more and none less. Spec: jobs.md 13.5.
 
 from __future__ import annotations
 
+from pyscheduler.api.shapes.alerts import Alert, Alerts, DeadDeliveries, DeadDelivery, Delivery, Replayed, Tested
+from pyscheduler.api.shapes.audit import AuditLog, AuditRow, ChainBreak, ChainLink, Verification
 from pyscheduler.api.shapes.base import REFUSALS, BadRequestRefusal, ConfigProblem, Listed, Refusal, Shape
 from pyscheduler.api.shapes.coming import Answer, Firing, Firings, Forecast, ForecastEntry, Why
 from pyscheduler.api.shapes.deeds import Bulk, BulkResult, Preview, PreviewEffect, PreviewResult
@@ -43,20 +45,30 @@ from pyscheduler.api.shapes.scheduler import (
     Slots,
     Validation,
 )
+from pyscheduler.api.shapes.signin import Link, Session, Sessions
 
 __all__ = [
     "REFUSALS",
+    "Alert",
+    "Alerts",
     "Answer",
     "Attempt",
     "Attempts",
+    "AuditLog",
+    "AuditRow",
     "BadRequestRefusal",
     "Between",
     "Bulk",
     "BulkResult",
     "CatchUp",
     "CaughtUp",
+    "ChainBreak",
+    "ChainLink",
     "ConfigProblem",
     "ConfigState",
+    "DeadDeliveries",
+    "DeadDelivery",
+    "Delivery",
     "Diff",
     "EngineState",
     "Event",
@@ -72,6 +84,7 @@ __all__ = [
     "JobDetail",
     "Jobs",
     "LateFiring",
+    "Link",
     "Listed",
     "LogPiece",
     "LogTail",
@@ -87,13 +100,18 @@ __all__ = [
     "Refusal",
     "Reload",
     "ReloadFailure",
+    "Replayed",
     "Run",
     "RunDetail",
     "Runs",
     "Scheduler",
+    "Session",
+    "Sessions",
     "Shape",
     "Slots",
+    "Tested",
     "Triggered",
     "Validation",
+    "Verification",
     "Why",
 ]

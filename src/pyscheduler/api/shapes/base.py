@@ -41,6 +41,7 @@ class BadRequestRefusal(Refusal):
 
 REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
     400: {"model": BadRequestRefusal},
+    401: {"model": Refusal},
     403: {"model": Refusal},
     404: {"model": Refusal},
     409: {"model": Refusal},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Any
 
+from pyscheduler.api.shapes.alerts import Alert
 from pyscheduler.api.shapes.base import Listed, Shape
 from pyscheduler.model.run import Cause, Outcome, RunState, Trigger
 
@@ -107,7 +108,7 @@ class RunDetail(Shape):
     attempts: list[Attempt]
     events: list[Event]
     next_events_cursor: str | None
-    alerts: list[dict[str, Any]]
+    alerts: list[Alert]
 
 
 class _Followed(Shape):

@@ -112,6 +112,7 @@ class Scheduler(Shape):
     pools: list[Pool]
     queued: int
     open_runs: int
+    listen: str | None
     state_dir: str
     log_dir: str
     remarks: list[str]

@@ -34,6 +34,7 @@ def _sessions() -> None:
         "sessions",
         sa.Column("session_hash", _HASH, primary_key=True),
         _text("user"),
+        _text("proof"),
         _text("csrf"),
         _instant("created_at"),
         _instant("seen_at"),

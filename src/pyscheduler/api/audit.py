@@ -1,0 +1,68 @@
+"""The audit log, for admins: in pages, and proved. DESIGN 11; format and proof: `store/chain.py`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from pyscheduler.api import shapes
+from pyscheduler.api.answers import Json, listing
+from pyscheduler.api.asking import AuditAsked, Order, VerifyAsked
+from pyscheduler.api.callers import Role
+from pyscheduler.api.desk import FrontDesk
+from pyscheduler.api.gates import caller_of
+from pyscheduler.api.views import AUDIT_COLUMNS, audit_view, verified_view
+from pyscheduler.errors import Forbidden
+from pyscheduler.store import AuditQuery, Link
+
+
+def router(desk: FrontDesk) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(prefix="/api/audit", tags=["audit"], responses=shapes.REFUSALS)
+
+    @routes.get("", response_model=shapes.AuditLog)
+    async def audit(request: Request, asked: Annotated[AuditAsked, Query()]) -> Response:
+        """List who did what, newest first, a page at a time."""
+        _check_admin(request)
+        page = await desk.ask(lambda store: store.audit_entries(query_of(asked)))
+        views = map(audit_view, page.items)
+        return listing("audit", views, AUDIT_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
+
+    @routes.get("/verify", response_model=shapes.Verification)
+    async def verify(request: Request, asked: Annotated[VerifyAsked, Query()]) -> Json:
+        """Walk along the whole chain and say whether it holds; `ok` false names the first row at fault."""
+        _check_admin(request)
+        found = await desk.ask(lambda store: store.verify_audit(known_of(asked.head)))
+        return Json(verified_view(found))
+
+    return routes
+
+
+def query_of(asked: AuditAsked) -> AuditQuery:
+    """Return the store's question."""
+    return AuditQuery(
+        actor=asked.actor,
+        action=asked.action,
+        subject=asked.subject,
+        since=asked.since,
+        until=asked.until,
+        text=asked.q,
+        limit=asked.limit,
+        cursor=asked.cursor,
+        newest_first=asked.order is Order.NEWEST,
+    )
+
+
+def known_of(text: str | None) -> Link | None:
+    """Return the row that `ID:HASH` names."""
+    number, _, digest = (text or "").partition(":")
+    return Link(int(number), digest) if digest else None
+
+
+def _check_admin(request: Request) -> None:
+    caller = caller_of(request.scope)
+    if not caller.role.covers(Role.ADMIN):
+        mend = f"this needs the role {Role.ADMIN.value}, and {caller.name} is {caller.role.value}"
+        raise Forbidden("forbidden", mend=mend)
