@@ -18,6 +18,7 @@ ALL = [
     "store_writes",
     "pepper_stores",
     "api_pages",
+    "board",
     "command_line",
     "pepper",
 ]

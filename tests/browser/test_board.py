@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import NARROW, WIDE, OpenPage
+from tests.browser.conftest import NARROW, WIDE, OpenPage, until
 from tests.browser.world import World
 
 
@@ -26,10 +26,10 @@ def test_a_change_is_on_the_screen_without_anybody_asking(own_world: World, open
     page.wait_for_selector(f'[data-run="{run}"][data-state="succeeded"]')
     rows = page.locator("#rows tr")
     assert rows.evaluate_all("(rows, id) => rows.findIndex((row) => row.dataset.run === id)", run) == place
-    page.wait_for_function("document.querySelector('[data-count=running]').textContent === '0'")
+    until(page, "document.querySelector('[data-count=running]').textContent === '0'")
     page.wait_for_selector("#reorder:not([hidden])")
     page.click("#reorder")
-    page.wait_for_function("document.querySelector('#rows tr:last-child').dataset.state === 'succeeded'")
+    until(page, "document.querySelector('#rows tr:last-child').dataset.state === 'succeeded'")
 
 
 def test_a_lost_scheduler_is_told_with_its_age_and_forgotten_when_it_is_back(
@@ -50,7 +50,7 @@ def test_everything_goes_by_keyboard(own_world: World, open_page: OpenPage) -> N
     page = open_page(own_world, "/")
     page.keyboard.press("/")
     page.keyboard.type("held-exp")
-    page.wait_for_function("document.querySelectorAll('#rows tr').length === 1")
+    until(page, "document.querySelectorAll('#rows tr').length === 1")
     assert "q=held-exp" in page.url
     page.keyboard.press("Escape")
     page.keyboard.press("j")
@@ -98,7 +98,7 @@ def test_shift_selects_a_range_and_all_that_match(a_world: World, open_page: Ope
     picks.nth(4).click(modifiers=["Shift"])
     assert page.inner_text("#picked") == "4"
     page.click("#pick-all")
-    page.wait_for_function("Number(document.getElementById('picked').textContent) > 4")
+    until(page, "Number(document.getElementById('picked').textContent) > 4")
     assert page.inner_text("#picked") == page.get_attribute("#board", "data-matching")
     page.keyboard.press("Escape")
     assert page.locator("#action-bar").is_hidden()
@@ -109,12 +109,12 @@ def test_chips_filter_and_live_in_the_address(a_world: World, open_page: OpenPag
     page = open_page(a_world, "/")
     before = page.locator("#rows tr").count()
     page.click("label:has(#chip-failed)")
-    page.wait_for_function("[...document.querySelectorAll('#rows tr')].every((row) => row.dataset.state === 'failed')")
+    until(page, "[...document.querySelectorAll('#rows tr')].every((row) => row.dataset.state === 'failed')")
     assert "state=failed" in page.url
     page.reload()
     assert page.locator("#rows tr").count() == 2
     page.go_back()
-    page.wait_for_function("(count) => document.querySelectorAll('#rows tr').length === count", arg=before)
+    until(page, "(count) => document.querySelectorAll('#rows tr').length === count", before)
 
 
 def test_a_view_can_be_kept_by_name(a_world: World, open_page: OpenPage) -> None:
@@ -166,7 +166,7 @@ def test_a_phone_needs_no_sideways_scroll_and_hits_what_it_aims_at(
     small = page.evaluate(
         """[...document.querySelectorAll('button, select, summary, input:not([type=checkbox])')]
         .map((each) => [each.outerHTML.slice(0, 90), each.getBoundingClientRect()])
-        .filter(([, box]) => box.width && box.height && (box.height < 39.5 || box.width < 39.5)).map(([text]) => text)"""
+        .filter(([, box]) => box.width && box.height && Math.min(box.height, box.width) < 39.5).map(([text]) => text)"""
     )
     assert small == []
 
