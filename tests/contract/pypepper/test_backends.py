@@ -18,7 +18,7 @@ from bson.binary import UuidRepresentation
 from pymongo.errors import DuplicateKeyError, InvalidOperation, ServerSelectionTimeoutError
 from pysqlite3 import dbapi2
 from sqlalchemy import event, inspect, text
-from sqlalchemy.exc import DataError, DBAPIError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalError
 
 from pypepper.common.config import config
 from pypepper.scheduler.store import (
@@ -89,6 +89,64 @@ def test_first_contact_of_mongodb_is_the_first_operation() -> None:
     store = MongoJobStore(uri=f"mongodb://127.0.0.1:{free_port()}/d?serverSelectionTimeoutMS=50", alias="nobody-there")
     with pytest.raises(ServerSelectionTimeoutError):
         store.get("a")
+    store.close()
+
+
+def told_to(store: SqlJobStore, call: Callable[[], object]) -> list[str]:
+    """Make a call and return the first words of the statements that it made."""
+    statements: list[str] = []
+
+    def hear(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
+        statements.append(statement.split("\n")[0].split(" (")[0])
+
+    event.listen(store.engine, "before_cursor_execute", hear)
+    call()
+    event.remove(store.engine, "before_cursor_execute", hear)
+    return statements
+
+
+def test_sqlite_puts_one_record_in_one_statement_and_several_in_one_transaction(tmp_path: Path) -> None:
+    """One sync for one record, and one for all that waited together; in memory, shared by threads, none is opened."""
+    one, put = record(), "INSERT INTO scheduler_jobs"
+    store, shared = SqlJobStore("sqlite", db=str(tmp_path / "jobs.db")), SqlJobStore("sqlite", uri="sqlite://")
+    assert told_to(store, lambda: store._write([one])) == [put]
+    assert told_to(store, lambda: store._write([one, record("b")])) == ["BEGIN IMMEDIATE", put, put, "COMMIT"]
+    assert told_to(shared, lambda: shared._write([one, record("b")])) == [put, put]
+    store.close()
+    shared.engine.dispose()
+
+
+def test_a_group_on_sqlite_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trouble with the file is the whole group's, none of it is kept, and the next put finds a clean connection."""
+    store = SqlJobStore("sqlite", db=str(tmp_path / "jobs.db"))
+    with monkeypatch.context() as patched:
+        answers = iter([True, OperationalError("INSERT", {}, Exception("disk I/O error"))])
+
+        def answer(connection: Any, given: JobRecord, honest: Any = store._answer) -> Any:
+            honest(connection, given)
+            said = next(answers)
+            if isinstance(said, Exception):
+                raise said
+            return said
+
+        patched.setattr(store, "_answer", answer)
+        with pytest.raises(OperationalError, match="disk"):
+            store._write([record("a"), record("b")])
+    assert store.list() == []
+    assert store._write([record("a"), record("b")]) == [True, True]
+    store.close()
+
+
+def test_a_bad_record_in_a_group_on_sqlite_is_its_own_trouble(tmp_path: Path) -> None:
+    """What the table or JSON refuses is the answer for that record; the others are kept."""
+    store = SqlJobStore("sqlite", db=str(tmp_path / "jobs.db"))
+    good, null, odd, again = store._write(
+        [record("a"), record("b", channel_id=None), record("c", results=[object()]), record("a", version=9)]
+    )
+    assert (good, again) == (True, False)
+    assert isinstance(null, IntegrityError)
+    assert isinstance(odd, Exception)
+    assert [found.id for found in store.list()] == ["a"]
     store.close()
 
 

@@ -177,6 +177,7 @@ def test_several_may_prepare_one_place_at_once(kind: str, server_place: GetPlace
     """Stores built at the same instant on a place without a table all come up."""
     settings = settings_for(kind, server_place, tmp_path)
     first = opened(kind, settings)
+    first.clear()
     if kind != "mongodb":
         with cast("SqlJobStore", first).engine.connect() as connection:
             connection.exec_driver_sql("DROP TABLE scheduler_jobs")

@@ -348,6 +348,25 @@ def test_the_one_warning(yaml: Yaml, caplog: pytest.LogCaptureFixture) -> None:
     assert len(warnings(caplog)) == 3
 
 
+def test_the_first_mismatch_of_a_process_is_said(tmp_path: Path) -> None:
+    """pipeline.md 14.3: a process starts with its one warning unsaid."""
+    file = tmp_path / "app.config.yaml"
+    file.write_text("scheduler: {jobStore: {backend: postgres}}")
+    program = (
+        "import sys; from pypepper.common.config import config; "
+        "from pypepper.scheduler.store import configure_job_store; "
+        "config.load_config(sys.argv[1]); configure_job_store('memory'); configure_job_store('memory')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(file)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(ROOT / "src")},
+    )
+    assert done.stderr.count("in-memory") == 1
+
+
 def test_no_warning_where_nothing_is_at_odds(yaml: Yaml, caplog: pytest.LogCaptureFixture) -> None:
     """pipeline.md 14.3: only a memory store, and only while the YAML names a durable one."""
     configure_job_store("memory")
