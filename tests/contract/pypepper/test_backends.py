@@ -229,6 +229,15 @@ def test_sqlite_waits_for_a_busy_file_when_it_is_made(hold: str, tmp_path: Path)
     store.close()
 
 
+def test_sqlite_says_at_once_that_a_file_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a file that others hold is waited for: a folder in its place will not become one."""
+    naps: list[float] = []
+    monkeypatch.setattr(time, "sleep", naps.append)
+    with pytest.raises(OperationalError, match="unable to open"):
+        SqlJobStore("sqlite", db=str(tmp_path))
+    assert naps == []
+
+
 @pytest.mark.parametrize("hold", ["EXCLUSIVE", "IMMEDIATE"])
 def test_sqlite_gives_up_on_a_file_that_stays_busy(hold: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every wait has a bound, and none keeps a processor busy: where SQLite refuses at once, there is a nap."""
