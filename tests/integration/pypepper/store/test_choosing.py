@@ -249,6 +249,18 @@ def test_job_store_follows(yaml: Yaml) -> None:
         _ = store_module.no_such_name
 
 
+def test_the_public_names() -> None:
+    """pipeline.md 1.2: what `from pypepper.scheduler.store import *` brings; and what a job asks, which is guarded."""
+    brought: dict[str, Any] = {}
+    exec("from pypepper.scheduler.store import *", brought)
+    assert set(brought) - {"__builtins__"} == {
+        "Backend", "IJobStore", "InMemoryJobStore", "JobRecord", "configure_job_store", "get_job_store",
+        "guarded_job_store", "job_store", "reset_job_store", "reset_job_store_mismatch_warning", "set_job_store",
+        "setup_from_config",
+    }  # fmt: skip
+    assert brought["job_store"] is get_job_store()
+
+
 def test_guard_at_the_start_of_the_process() -> None:
     """pipeline.md 14.2 row 1: none; and no driver is loaded before its backend is configured."""
     program = (

@@ -53,6 +53,12 @@ def test_an_address_without_a_driver_means_ours(given: str, meant: str) -> None:
     assert address("postgres", given) == meant
 
 
+def test_another_database_is_sqlalchemys_to_answer_for() -> None:
+    """pipeline.md 13: a uri is not checked against the backend's name; of one that we do not know, nothing is asked."""
+    with pytest.raises(ModuleNotFoundError, match="No module named"):
+        make_engine("postgres", "oracle://u:p@h/d")
+
+
 def test_the_uri_beats_the_settings() -> None:
     """pipeline.md 13: `uri` beats discrete settings."""
     assert address("mysql", "mysql+pymysql://u:p@h/d", **GIVEN) == "mysql+pymysql://u:p@h/d"
