@@ -47,9 +47,11 @@ OLD_ROW = "INSERT INTO scheduler_jobs VALUES ('old', NULL, 'c', 'Scheduled', 'b'
 
 @pytest.mark.parametrize("kind", ALL)
 def test_class(kind: str, open_store: OpenStore) -> None:
-    """pipeline.md 13 row Class."""
+    """pipeline.md 13 row Class; a store of SQL says which backend it was asked to be."""
     classes = {"memory": InMemoryJobStore, "mongodb": MongoJobStore}
-    assert type(open_store(kind)) is classes.get(kind, SqlJobStore)
+    store = open_store(kind)
+    assert type(store) is classes.get(kind, SqlJobStore)
+    assert getattr(store, "backend", kind) == kind
 
 
 @pytest.mark.parametrize("kind", SERVERS)
