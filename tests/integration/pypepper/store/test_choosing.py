@@ -259,6 +259,9 @@ def test_the_public_names() -> None:
         "setup_from_config",
     }  # fmt: skip
     assert brought["job_store"] is get_job_store()
+    of_sql: dict[str, Any] = {}
+    exec("from pypepper.scheduler.store.sql import *", of_sql)
+    assert set(of_sql) - {"__builtins__"} == {"SqlJobStore", "TABLE_NAME", "scheduler_jobs"}
 
 
 def test_guard_at_the_start_of_the_process() -> None:
