@@ -50,8 +50,8 @@ def test_class(kind: str, open_store: OpenStore) -> None:
     """pipeline.md 13 row Class; a store of SQL says which backend it was asked to be."""
     classes = {"memory": InMemoryJobStore, "mongodb": MongoJobStore}
     store = open_store(kind)
+    assert vars(store).get("backend", kind) == kind
     assert type(store) is classes.get(kind, SqlJobStore)
-    assert getattr(store, "backend", kind) == kind
 
 
 @pytest.mark.parametrize("kind", SERVERS)
