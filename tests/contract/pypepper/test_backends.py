@@ -139,6 +139,18 @@ def test_a_group_on_sqlite_that_fails_leaves_nothing(tmp_path: Path, monkeypatch
     store.close()
 
 
+def test_only_a_broken_connection_is_asked_twice() -> None:
+    """What a database refuses it would refuse again: the question is put once, and the error is the caller's."""
+    store = SqlJobStore("sqlite", uri="sqlite://")
+
+    def ask_nonsense() -> None:
+        with pytest.raises(OperationalError, match="no such table"):
+            store._ask(lambda connection: connection.exec_driver_sql("SELECT 1 FROM nowhere"))
+
+    assert told_to(store, ask_nonsense) == ["SELECT 1 FROM nowhere"]
+    store.engine.dispose()
+
+
 def test_a_bad_record_in_a_group_on_sqlite_is_its_own_trouble(tmp_path: Path) -> None:
     """What the table or JSON refuses is the answer for that record; the others are kept."""
     store = SqlJobStore("sqlite", db=str(tmp_path / "jobs.db"))
