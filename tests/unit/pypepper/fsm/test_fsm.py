@@ -198,7 +198,7 @@ def test_an_event_has_setters() -> None:
     ],
     ids=lambda made: type(made).__name__,
 )
-def test_a_misspelt_attribute_is_an_error(made: Any) -> None:
+def test_an_unknown_attribute_is_an_error(made: Any) -> None:
     """They may be changed, but what nobody would ever read is not kept in silence."""
     with pytest.raises(AttributeError):
-        made.valeu = "open"
+        made.colour = "red"
