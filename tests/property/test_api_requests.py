@@ -21,12 +21,8 @@ from hypothesis import strategies as st
 from pyscheduler.api import build_app
 from pyscheduler.api.callers import Caller
 from pyscheduler.api.desk import FrontDesk
-from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing
-from pyscheduler.config import Config
-from pyscheduler.engine.core import Engine
-from tests.builders import NOON
 from tests.night import Night
-from tests.office import FakeTeller
+from tests.office import FakeHost
 
 JOBS = """
 calendars:
@@ -89,29 +85,6 @@ WORDS = (
     "true",
     "1",
 )
-
-
-class FakeHost:
-    """A host whose engine always runs and whose files never change."""
-
-    def __init__(self, night: Night) -> None:
-        self._night = night
-        self.remarks: tuple[str, ...] = ()
-        self.reload_failure: ReloadFailure | None = None
-        self.alerts = FakeTeller()
-
-    @property
-    def standing(self) -> Standing:
-        return Standing(Phase.RUNNING, NOON)
-
-    def engine(self) -> Engine:
-        return self._night.engine
-
-    async def reload(self, actor: str, reason: str = "") -> Reloaded:
-        return Reloaded(changed=False, version=1, warnings=())
-
-    async def load(self) -> Config:
-        return self._night.config()
 
 
 class Office:

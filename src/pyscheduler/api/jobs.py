@@ -67,7 +67,7 @@ def router(desk: FrontDesk) -> APIRouter:
         act = act or Act()
         actor = _admitted(desk, request, name, act)
         await desk.engine.pause(desk.job(name).name, actor=actor, reason=act.reason)
-        return Json({"job": _view(desk, desk.job(name))})
+        return Json(job_answer(desk, name))
 
     @routes.post("/{name}/resume", response_model=shapes.OneJob)
     async def resume(request: Request, name: str, act: ResumeAct | None = None) -> Json:
@@ -75,7 +75,7 @@ def router(desk: FrontDesk) -> APIRouter:
         act = act or ResumeAct()
         actor = _admitted(desk, request, name, act)
         await desk.engine.resume(desk.job(name).name, actor=actor, catch_up=act.catch_up, reason=act.reason)
-        return Json({"job": _view(desk, desk.job(name))})
+        return Json(job_answer(desk, name))
 
     return routes
 
@@ -99,6 +99,11 @@ def _views(desk: FrontDesk, jobs: list[Job]) -> Iterator[View]:
     timetable = desk.engine.config.timetable
     for job in jobs:
         yield job_view(job, timetable(job.name), upcoming.get(job.name), desk.paused(job.name))
+
+
+def job_answer(desk: FrontDesk, name: str) -> View:
+    """Return what an action on a job answers. Raises NotFound."""
+    return {"job": _view(desk, desk.job(name))}
 
 
 def _view(desk: FrontDesk, job: Job) -> View:
