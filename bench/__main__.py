@@ -20,6 +20,7 @@ ALL = [
     "api_pages",
     "board",
     "graph_frames",
+    "streams",
     "command_line",
     "pepper",
 ]
