@@ -95,14 +95,21 @@ const sessions = new Remote(document.getElementById("sessions"), {
 });
 const showSessions = () => sessions.show("/api/sessions");
 
-const RESULTS = { done: ["good", "succeeded"], ok: ["good", "succeeded"] };
+const RESULTS = { done: ["good", "succeeded"], failed: ["bad", "failed"] };
+
+function resultCell(each) {
+  const [word, ...rest] = each.result.split(" ");
+  const found = badge(...(RESULTS[word] || ["warn", "blocked"]), word);
+  return rest.length ? [found, make("span", { class: "muted", text: ` ${rest.join(" ")}` })] : [found];
+}
+
 const audit = new Remote(document.getElementById("audit"), {
   list: "audit", empty: "Nothing matches", absent: "This scheduler keeps no audit log",
   columns: [
     ["When", (each) => timeCell(each.at)],
     ["Who", (each) => [make("strong", { text: each.actor || "nobody known" }), ` ${each.role}`, each.address ? ` from ${each.address}` : ""]],
     ["What", (each) => `${each.action.replaceAll("_", " ")} ${each.subject}`], ["Reason", (each) => each.reason],
-    ["Result", (each) => badge(...(RESULTS[each.result] || ["warn", "blocked"]), each.result)],
+    ["Result", resultCell],
   ],
 });
 const filters = document.getElementById("audit-filters");

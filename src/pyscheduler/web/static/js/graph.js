@@ -1,5 +1,6 @@
-// Draws the graph. One group carries all movement; near by, only boxes and edges in sight are in the page, and far away
-// all boxes of a tone are one path: so a frame with two thousand jobs stays short. What is drawn comes from
+// Draws the graph. One group carries all movement. Near by, only boxes and edges in sight are in the page, and a box stays
+// as long as it is; far away all boxes of a tone are one path, and it is made anew only when a state has changed: so a
+// frame with two thousand jobs stays short. What is drawn comes from
 // /graph/drawing, states follow the scheduler's stream.
 import { Aside } from "./graph_aside.js";
 import { apartOf, boundsOf, heapOf, meets, nextTo, reach, wayOf } from "./graph_shapes.js";
@@ -15,8 +16,8 @@ const LOOKS = {
   cancelled: ["cancelled", "cancelled", "off"], none: ["no run", "empty", "off"],
 };
 export const lookOf = (state) => LOOKS[state] || LOOKS.none;
-const FAR = 0.42; // below this scale words cannot be read
-const MARGIN = 0.5; // of the window, around it: what is drawn before it comes into sight
+const FAR = 0.48; // below this scale words cannot be read
+const MARGIN = 0.25; // of the window, around it: what is drawn before it comes into sight
 const LETTERS = 20;
 const NARROW = 640;
 const [LEAST, MOST] = [0.02, 2.5];
@@ -45,10 +46,14 @@ class Graph {
       }
     }
     this.world = put(svg, "g");
-    this.edgeLayer = put(this.world, "g");
-    this.nodeLayer = put(this.world, "g");
+    this.far = put(this.world, "g", { class: "far" });
+    this.near = put(this.world, "g", { class: "near" });
+    this.edgeLayer = put(this.near, "g");
+    this.nodeLayer = put(this.near, "g");
+    this.shown = new Map(); // name -> element, of the boxes near by
     this.view = { scale: 1, x: 0, y: 0 };
-    this.drawn = null; // the rectangle and kind of what is in the page
+    this.area = null; // the rectangle of what is drawn near by; null where it must be drawn anew
+    this.isFarOld = true;
     this.chosen = null;
     this.related = null;
     this.frame = 0;
@@ -58,7 +63,8 @@ class Graph {
 
   measured(edge) {
     const [from, to] = [this.nodes.get(edge.from), this.nodes.get(edge.to)];
-    return { ...edge, bounds: boundsOf(edge, from, to, this.box) };
+    const way = (far) => (edge.offset ? apartOf(from, to, this.box, far) : wayOf(edge, from, to, this.box, far));
+    return { ...edge, bounds: boundsOf(edge, from, to, this.box), way: way(false), farWay: way(true) };
   }
 
   // ------------------------------------------------------------- where we look
@@ -128,77 +134,106 @@ class Graph {
   }
 
   redraw() {
-    this.drawn = null;
+    this.area = null;
+    this.isFarOld = true;
     this.paint();
   }
 
   draw() {
     const far = this.view.scale < FAR;
-    const sight = this.rectangle();
-    const inside = this.drawn && sight[0] >= this.drawn.area[0] && sight[1] >= this.drawn.area[1] && sight[2] <= this.drawn.area[2] && sight[3] <= this.drawn.area[3];
-    if (!inside || this.drawn.far !== far) {
-      const area = far ? [-Infinity, -Infinity, Infinity, Infinity] : this.rectangle(MARGIN);
-      this.drawn = { far, area };
-      this.world.setAttribute("class", `${far ? "far" : "near"}${this.chosen ? " some-chosen" : ""}`);
-      this.drawEdges(area, far);
-      this.drawNodes(area, far);
-    }
+    if (far && this.isFarOld) this.drawFar();
+    if (!far && !this.isInside(this.rectangle())) this.drawNear(this.rectangle(MARGIN));
+    this.far.setAttribute("display", far ? "inline" : "none");
+    this.near.setAttribute("display", far ? "none" : "inline");
     this.world.setAttribute("transform", `translate(${this.view.x} ${this.view.y}) scale(${this.view.scale})`);
   }
 
-  drawEdges(area, far) {
+  isInside([left, top, right, bottom]) {
+    return this.area && left >= this.area[0] && top >= this.area[1] && right <= this.area[2] && bottom <= this.area[3];
+  }
+
+  kindOf(edge) {
+    const lit = this.related?.edges.has(edge) ? " lit" : "";
+    return edge.offset ? `edge apart${lit}` : `edge on-${edge.on}${lit}`;
+  }
+
+  /** Fill a layer with the ways of edges, one path for each kind. */
+  drawWays(layer, edges, which) {
     const paths = new Map();
-    const words = [];
-    for (const edge of this.edges) {
-      if (!far && !meets(edge.bounds, area)) continue;
-      const [from, to] = [this.nodes.get(edge.from), this.nodes.get(edge.to)];
-      const lit = this.related?.edges.has(edge) ? " lit" : "";
-      const kind = edge.offset ? `edge apart${lit}` : `edge on-${edge.on}${lit}`;
-      const way = edge.offset ? apartOf(from, to, this.box, far) : wayOf(edge, from, to, this.box, far);
-      paths.set(kind, (paths.get(kind) || "") + way);
-      if (edge.offset && !far) words.push([from, to, edge.offset]);
+    for (const edge of edges) {
+      const kind = this.kindOf(edge);
+      if (!paths.has(kind)) paths.set(kind, []);
+      paths.get(kind).push(edge[which]);
     }
-    this.edgeLayer.replaceChildren();
-    for (const [kind, way] of [...paths].sort()) put(this.edgeLayer, "path", { class: kind, d: way });
-    for (const [from, to, offset] of words) {
-      const low = Math.max(from.y, to.y) + this.box[1] + Math.min(80, 18 + Math.abs(to.x - from.x) * 0.12) * 0.75;
-      put(this.edgeLayer, "text", { class: "offset-word", x: (from.x + to.x + this.box[0]) / 2, y: low + 4 }, String(offset).replace("-", "−"));
-    }
+    layer.replaceChildren();
+    for (const [kind, ways] of [...paths].sort()) put(layer, "path", { class: kind, d: ways.join("") });
   }
 
-  drawNodes(area, far) {
-    this.nodeLayer.replaceChildren();
-    const [width, height] = this.box;
-    if (far) {
-      const heaps = new Map();
-      for (const node of this.nodes.values()) {
-        const tone = lookOf(node.state)[2];
-        if (!heaps.has(tone)) heaps.set(tone, []);
-        heaps.get(tone).push(node);
-      }
-      for (const [tone, some] of heaps) put(this.nodeLayer, "path", { class: `heap ${tone}`, d: heapOf(some, this.box) });
-      if (this.chosen) put(this.nodeLayer, "path", { class: "heap chosen", d: heapOf([this.chosen], this.box) });
-      return;
-    }
+  drawFar() {
+    this.isFarOld = false;
+    this.far.setAttribute("class", `far${this.chosen ? " some-chosen" : ""}`);
+    this.drawWays(this.far, this.edges, "farWay");
+    const heaps = new Map();
     for (const node of this.nodes.values()) {
-      if (meets([node.x, node.y, node.x + width, node.y + height], area)) this.drawNode(node);
+      const tone = lookOf(node.state)[2];
+      if (!heaps.has(tone)) heaps.set(tone, []);
+      heaps.get(tone).push(node);
+    }
+    for (const [tone, some] of heaps) put(this.far, "path", { class: `heap ${tone}`, d: heapOf(some, this.box) });
+    if (this.chosen) put(this.far, "path", { class: "heap chosen", d: heapOf([this.chosen], this.box) });
+  }
+
+  drawNear(area) {
+    this.area = area;
+    this.near.setAttribute("class", `near${this.chosen ? " some-chosen" : ""}`);
+    const edges = this.edges.filter((edge) => meets(edge.bounds, area));
+    this.drawWays(this.edgeLayer, edges, "way");
+    for (const edge of edges) if (edge.offset) this.drawOffset(edge);
+    const [width, height] = this.box;
+    for (const node of this.nodes.values()) {
+      const shown = this.shown.get(node.name);
+      if (!meets([node.x, node.y, node.x + width, node.y + height], area)) {
+        shown?.remove();
+        this.shown.delete(node.name);
+      } else if (shown?.drawnAs === this.looksOf(node)) {
+        shown.setAttribute("class", this.marksOf(node));
+      } else {
+        shown?.remove();
+        this.shown.set(node.name, this.drawNode(node));
+      }
     }
   }
 
-  drawNode(node) {
-    const [word, shape, tone] = lookOf(node.state);
-    const marks = [tone, `is-${node.criticality}`];
+  drawOffset(edge) {
+    const [from, to] = [this.nodes.get(edge.from), this.nodes.get(edge.to)];
+    const low = Math.max(from.y, to.y) + this.box[1] + Math.min(80, 18 + Math.abs(to.x - from.x) * 0.12) * 0.75;
+    put(this.edgeLayer, "text", { class: "offset-word", x: (from.x + to.x + this.box[0]) / 2, y: low + 4 }, String(edge.offset).replace("-", "−"));
+  }
+
+  looksOf(node) {
+    return `${node.state} ${node.reason}`;
+  }
+
+  marksOf(node) {
+    const marks = ["node", lookOf(node.state)[2], `is-${node.criticality}`];
     if (!node.enabled) marks.push("disabled");
     if (node === this.chosen) marks.push("chosen");
     if (this.related?.names.has(node.name)) marks.push("related");
+    return marks.join(" ");
+  }
+
+  drawNode(node) {
+    const [word, shape] = lookOf(node.state);
     const [width, height] = this.box;
-    const group = put(this.nodeLayer, "g", { class: `node ${marks.join(" ")}`, transform: `translate(${node.x} ${node.y})`, "data-name": node.name });
+    const group = put(this.nodeLayer, "g", { class: this.marksOf(node), transform: `translate(${node.x} ${node.y})`, "data-name": node.name });
+    group.drawnAs = this.looksOf(node);
     put(group, "title", {}, `${node.name}: ${word}${node.reason ? `, ${node.reason}` : ""}`);
     put(group, "rect", { class: "box", width, height, rx: 7 });
     put(group, "use", { class: "mark", href: `#m-${shape}`, x: 11, y: 12, width: 16, height: 16 });
     const name = node.name.length > LETTERS ? `${node.name.slice(0, LETTERS - 1)}…` : node.name;
     put(group, "text", { class: "name", x: 36, y: 17 }, name);
     put(group, "text", { class: "word", x: 36, y: 32 }, node.enabled ? word : `disabled, ${word}`);
+    return group;
   }
 
   // ------------------------------------------------------------- choosing
@@ -208,7 +243,8 @@ class Graph {
     this.related = node && this.relatedTo(node);
     this.aside.tell(quiet ? null : node);
     this.said.textContent = node ? `${node.name}: ${lookOf(node.state)[0]}${node.reason ? `, ${node.reason}` : ""}` : "";
-    this.drawn = null;
+    this.area = null;
+    this.isFarOld = true;
     if (node && show) this.show(node);
     else this.paint();
   }
