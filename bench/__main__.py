@@ -19,6 +19,7 @@ ALL = [
     "pepper_stores",
     "api_pages",
     "board",
+    "streams",
     "command_line",
     "pepper",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from types import TracebackType
@@ -15,8 +16,28 @@ from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing
 from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine
+from pyscheduler.errors import NotFound
+from pyscheduler.model.alert import Delivery
 from tests.builders import NOON
 from tests.night import Night
+
+
+class FakeTeller:
+    """Sends nothing; knows the alerts of the store, and one notifier, `log`."""
+
+    def __init__(self, night: Night) -> None:
+        self._night = night
+
+    async def replay(self, alert_id: str, notifier: str | None = None) -> list[Delivery]:
+        known = await asyncio.to_thread(self._night.engine.store.alert, alert_id)
+        if known is None:
+            raise NotFound(f"there is no alert {alert_id}")
+        return list(known.deliveries)
+
+    async def test(self, name: str, actor: str) -> str | None:
+        if name != "log":
+            raise NotFound(f"there is no notifier {name}")
+        return None
 
 
 class FakeHost:
@@ -27,6 +48,7 @@ class FakeHost:
         self.remarks: tuple[str, ...] = ()
         self.reload_failure: ReloadFailure | None = None
         self.phase = Phase.RUNNING
+        self.alerts = FakeTeller(night)
 
     @property
     def standing(self) -> Standing:

@@ -21,13 +21,8 @@ from hypothesis import strategies as st
 from pyscheduler.api import build_app
 from pyscheduler.api.callers import Caller
 from pyscheduler.api.desk import FrontDesk
-from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing
-from pyscheduler.config import Config
-from pyscheduler.engine.core import Engine
-from pyscheduler.errors import NotFound
-from pyscheduler.model.alert import Delivery
-from tests.builders import NOON
 from tests.night import Night
+from tests.office import FakeHost
 
 JOBS = """
 calendars:
@@ -90,39 +85,6 @@ WORDS = (
     "true",
     "1",
 )
-
-
-class FakeTeller:
-    """Knows no alert and no notifier."""
-
-    async def replay(self, alert_id: str, notifier: str | None = None) -> list[Delivery]:
-        raise NotFound(f"there is no alert {alert_id}")
-
-    async def test(self, name: str, actor: str) -> str | None:
-        raise NotFound(f"there is no notifier {name}")
-
-
-class FakeHost:
-    """A host whose engine always runs and whose files never change."""
-
-    def __init__(self, night: Night) -> None:
-        self._night = night
-        self.remarks: tuple[str, ...] = ()
-        self.reload_failure: ReloadFailure | None = None
-        self.alerts = FakeTeller()
-
-    @property
-    def standing(self) -> Standing:
-        return Standing(Phase.RUNNING, NOON)
-
-    def engine(self) -> Engine:
-        return self._night.engine
-
-    async def reload(self, actor: str, reason: str = "") -> Reloaded:
-        return Reloaded(changed=False, version=1, warnings=())
-
-    async def load(self) -> Config:
-        return self._night.config()
 
 
 class Office:

@@ -1,6 +1,7 @@
 """The application: all routes behind the gates, errors in the family's words, and its own description.
 
 `/api/openapi.json` is worked out on first request, on a helper thread: it takes longer than the loop may be held.
+`/api/docs` is the same for people (`docs_page.py`).
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from pyscheduler.api import (
     bulk,
     coming,
     config,
+    docs_page,
     entering,
     events,
     jobs,
     live,
     logs,
     previews,
+    probes,
     problems,
     run_actions,
     runs,
@@ -35,10 +38,12 @@ from pyscheduler.api import (
 )
 from pyscheduler.api.answers import Json
 from pyscheduler.api.callers import Identify, peer_caller
+from pyscheduler.api.description import described
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.door import Door
 from pyscheduler.api.gates import Gates, turn_away
 from pyscheduler.api.host import Host
+from pyscheduler.api.idempotency import Idempotent
 from pyscheduler.errors import PyschedError
 
 
@@ -77,7 +82,22 @@ def build_app(
             Exception: problems.on_bug,
         },
     )
-    rooms = scheduler, jobs, bulk, previews, runs, run_actions, logs, events, live, alerts, coming, config, audit
+    rooms = (
+        scheduler,
+        jobs,
+        bulk,
+        previews,
+        runs,
+        run_actions,
+        logs,
+        events,
+        live,
+        alerts,
+        coming,
+        config,
+        audit,
+        probes,
+    )
     for room in rooms:
         # Not include_router: that would build every route a second time, on the loop, at the first request for it.
         app.router.routes.extend(room.router(desk).routes)
@@ -88,8 +108,11 @@ def build_app(
 
     @app.get("/api/openapi.json", include_in_schema=False)
     async def openapi() -> Json:
-        return Json(await desk.threads(app.openapi))
+        return Json(await desk.threads(described, app))
 
+    app.router.routes.extend(docs_page.router(desk, lambda: described(app)).routes)
+
+    guarded = Idempotent(app, desk)
     if door is None:
-        return Gates(app, host, identify, turn_away=turn_away, ledger=desk.ledger)
-    return Gates(app, host, door, turn_away=door.turn_away, ledger=desk.ledger)
+        return Gates(guarded, host, identify, turn_away=turn_away, ledger=desk.ledger)
+    return Gates(guarded, host, door, turn_away=door.turn_away, ledger=desk.ledger)

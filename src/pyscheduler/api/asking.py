@@ -135,6 +135,7 @@ class EventsAsked(PageAsked):
     action: Annotated[str | None, Field(max_length=64)] = None
     since: Instant | None = None
     until: Instant | None = None
+    q: Annotated[str, Field(max_length=100, description="In actor, action, run id and what the line says")] = ""
 
 
 class AlertsAsked(Asked):

@@ -26,6 +26,7 @@ from pyscheduler.api.ledger import result_of
 from pyscheduler.api.recording import record_of
 from pyscheduler.api.runs import query_of
 from pyscheduler.api.views import run_view
+from pyscheduler.engine.request import MARK
 from pyscheduler.errors import ActionError, BadRequest, Conflict, EngineFailedError, StoreError
 from pyscheduler.model.audit import DONE
 from pyscheduler.model.run import Run
@@ -41,11 +42,14 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.post("/bulk", response_model=shapes.Bulk)
     async def bulk(request: Request, act: BulkAct) -> Response:
         """Do the same to up to 1,000 runs: one result for each, never all or nothing."""
-        run_ids = await chosen(desk, act)
-        if act.expected is not None and act.expected != len(run_ids):
+        before, run_ids = _done_before(), await chosen(desk, act)
+        if act.selection is not None:  # what was done may not match any more
+            run_ids = list(dict.fromkeys([*before, *run_ids]))
+        if act.expected is not None and act.expected != len(run_ids) and not before:
             what = f"{len(run_ids)} runs match, and {act.expected} were expected"
             raise Conflict(what, mend="look at the selection again: runs have changed meanwhile")
         work = _Bulk(desk, caller_of(request.scope), act)
+        work.before = frozenset(before)
         results = await work.through(run_ids)
         _note(request, act, results)
         latest = await desk.with_latest([result.run for result in results if result.run is not None])
@@ -54,6 +58,12 @@ def router(desk: FrontDesk) -> APIRouter:
         return listing("results", (_view(result, shown) for result in results), (), beside=beside)
 
     return routes
+
+
+def _done_before() -> list[str]:
+    """Return the runs to which this very request was done before a crash: it goes on where it ended."""
+    mark = MARK.get()
+    return [] if mark is None else list(mark.runs)
 
 
 async def chosen(desk: FrontDesk, asked: BulkAsked) -> list[str]:
@@ -95,6 +105,7 @@ class _Bulk:
     desk: FrontDesk
     caller: Caller
     act: BulkAct
+    before: frozenset[str] = frozenset()
     done: dict[str, Run] = field(default_factory=dict)
 
     async def through(self, run_ids: Sequence[str]) -> list[_Result]:
@@ -110,6 +121,8 @@ class _Bulk:
         if run_id in self.done:
             return _Result(run_id, self.done[run_id])
         act = self.act
+        if run_id in self.before:
+            return _Result(run_id, await self.desk.ask(lambda store: store.get_run(run_id)))
         try:
             runs = await perform(
                 self.desk, self.caller, act.action, run_id, reason=act.reason, downstream=act.downstream

@@ -11,6 +11,7 @@ from pyscheduler.api.callers import Caller, Role
 from pyscheduler.api.host import Host
 from pyscheduler.api.hub import Hub
 from pyscheduler.api.ledger import Ledger
+from pyscheduler.api.metrics import Metrics
 from pyscheduler.api.revocations import Revocations
 from pyscheduler.api.streams import Streams
 from pyscheduler.api.threads import Threads
@@ -42,21 +43,24 @@ class FrontDesk:
     """Tells streams that their caller may no longer have them."""
     address: str | None = None
     """Where TCP is listened at, as host:port; None where it is not."""
+    metrics: Metrics = field(default_factory=Metrics)
     ledger: Ledger = field(init=False)
     hub: Hub = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ledger", Ledger(self.host))
         object.__setattr__(self, "hub", Hub(self.streams))
-        self.revocations.subscribe(self.streams.end_gone)
+        self.revocations.subscribe(self.streams.end_where)
 
     def welcome(self, engine: Engine) -> None:
         """Hear of this engine from now on; harmless when that is so already. On the loop."""
         self.hub.follow(engine)
+        self.metrics.follow(engine)
 
     def farewell(self) -> None:
         """End what does not end by itself: the service stops."""
         self.streams.shut()
+        self.metrics.close()
 
     @property
     def engine(self) -> Engine:

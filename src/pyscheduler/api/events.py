@@ -38,6 +38,7 @@ def query_of(asked: EventsAsked) -> LineQuery:
         action=asked.action,
         since=asked.since,
         until=asked.until,
+        text=asked.q,
         limit=asked.limit,
         cursor=asked.cursor,
         newest_first=asked.order is Order.NEWEST,

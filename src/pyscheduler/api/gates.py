@@ -4,10 +4,11 @@
    was only looked at, successfully, is for debugging: whoever asks for a board must not find it written over;
 2. no write waits longer than 30 s: a client that stops reading is cut off, and nothing else ever waits for it;
 3. a head of at most 16 KiB in 100 headers; a body of at most 1 MiB that is there within 30 s, whole: nothing is done
-   for one that was cut off;
-4. the caller is identified (`callers.py`, `door.py`) before anything is told, the phase included, has the role that the
-   path needs (`needs.py`), and means what is asked (`intent.py`); nobody gets no further than what is public;
-5. while the service starts every path answers 503;
+   for one that was cut off or is JSON nested more than 100 deep;
+4. the caller is identified (`callers.py`, `door.py`) before anything is told, the phase included, does not act faster
+   than anybody may (`rates.py`), has the role that the path needs (`needs.py`), and means what is asked (`intent.py`);
+   nobody gets no further than what is public;
+5. while the service starts every path but `/healthz` answers 503;
 6. what an unsafe request came to is in the audit log before it is answered (`recording.py`);
 7. what is posted to `/api/` is `application/json`, even without a body: no form of a web page can send that unasked.
 
@@ -29,10 +30,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pyscheduler.api import intent, needs
 from pyscheduler.api.answers import Json
+from pyscheduler.api.bodies import check_depth
 from pyscheduler.api.callers import Caller, Identify
 from pyscheduler.api.host import Host, Phase
 from pyscheduler.api.ledger import Ledger
 from pyscheduler.api.problems import answer_to
+from pyscheduler.api.rates import Rates
 from pyscheduler.api.recording import OWN, Recorder
 from pyscheduler.errors import (
     CutShort,
@@ -40,6 +43,7 @@ from pyscheduler.errors import (
     HeadTooLarge,
     PyschedError,
     TooLarge,
+    TooMany,
     TooSlow,
     Unauthorised,
     WrongType,
@@ -48,8 +52,12 @@ from pyscheduler.errors import (
 log = logging.getLogger("pyscheduler.api.access")
 
 BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-ALWAYS_QUIET: Final = frozenset({"/api/health"})
+ALWAYS_QUIET: Final = frozenset({"/api/health", "/healthz", "/readyz", "/metrics"})
 """Paths whose answer is for debugging only, good or bad: who watches services asks all the time."""
+
+
+WHILE_STARTING: Final = "/healthz"
+"""The one path that is answered while the service starts: it says that the process lives, and it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +98,7 @@ class Gates:
     ) -> None:
         self._app, self._host, self._identify, self._limits = app, host, identify, limits
         self._turn_away, self._ledger = turn_away, ledger
+        self._rates = Rates()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it."""
@@ -123,6 +132,12 @@ class Gates:
             await self._turn_away(scope, None)(scope, receive, send)
             return
         line.actor = "-" if caller is None else caller.name
+        try:
+            if caller is not None and scope["method"] not in BODILESS:
+                self._rates.check(caller, time.monotonic())
+        except TooMany as error:
+            await answer_to(error)(scope, receive, send)
+            return
         recorder = None if caller is None else self._recorder(scope, caller)
         if recorder is None:
             await self._hand_on(scope, receive, send, caller, None)
@@ -139,7 +154,7 @@ class Gates:
             if caller is not None:
                 needs.check(caller, scope)
             self._check_head(scope)
-            refusal = self._refusal(caller)
+            refusal = self._refusal(caller) if scope["path"] != WHILE_STARTING else None
             if scope["method"] not in BODILESS:
                 body = await self._whole_body(receive)
                 receive = _handed_on(body, receive)
@@ -201,6 +216,7 @@ class Gates:
                         break
         except TimeoutError:
             raise TooSlow(f"the body did not come within {limits.body_s:g} s") from None
+        check_depth(bytes(body))
         return bytes(body)
 
     def _watched(self, scope: Scope, send: Send, line: _Line) -> Send:

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from pyscheduler.api.callers import Caller
 from pyscheduler.api.streams import Reader, Streams
 from pyscheduler.engine.core import Engine
 from pyscheduler.model.ids import parse_run_id
@@ -179,12 +180,12 @@ class Hub:
 
     # ----------------------------------------------------------------- readers
 
-    def join(self, after: str | None, wanted: Filter = EVERYTHING, *, caller: str = "") -> Reader:
+    def join(self, after: str | None, wanted: Filter = EVERYTHING, *, who: Caller) -> Reader:
         """Return a new reader that hears what follows the event `after`, or only what is new. Raises TooMany.
 
         The caller leaves with `leave`.
         """
-        reader = self.streams.open(caller, most=REPLAY)
+        reader = self.streams.open(who, most=REPLAY)
         self._readers[reader] = wanted
         missed = [] if after is None else self._since(after)
         if missed is None:

@@ -11,9 +11,10 @@ from starlette.responses import Response
 from pyscheduler.api import shapes
 from pyscheduler.api.answers import Json, listing
 from pyscheduler.api.asking import Act, BackfillAct, JobsAsked, ResumeAct, TriggerAct
+from pyscheduler.api.callers import Role
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
-from pyscheduler.api.views import JOB_COLUMNS, View, definition_view, instant, job_view, run_view
+from pyscheduler.api.views import HIDDEN, JOB_COLUMNS, View, definition_view, instant, job_view, run_view
 from pyscheduler.errors import BadRequest
 from pyscheduler.model.job import Job
 from pyscheduler.store.questions import RunQuery
@@ -37,9 +38,12 @@ def router(desk: FrontDesk) -> APIRouter:
         return listing("jobs", _views(desk, page), JOB_COLUMNS, form=asked.format, next_cursor=next_cursor)
 
     @routes.get("/{name}", response_model=shapes.JobDetail)
-    async def job(name: str) -> Json:
-        """Show one job: its definition, its next 5 firings, its latest 20 runs."""
-        return Json(await _detail(desk, name))
+    async def job(request: Request, name: str) -> Json:
+        """Show one job: its definition, its next 5 firings, its latest 20 runs. Who only looks sees no `alerts` key."""
+        found = await _detail(desk, name)
+        if caller_of(request.scope).role is Role.VIEWER:
+            found["definition"]["alerts"] = HIDDEN
+        return Json(found)
 
     @routes.post("/{name}/trigger", response_model=shapes.Triggered)
     async def trigger(request: Request, name: str, act: TriggerAct | None = None) -> Json:
@@ -63,7 +67,7 @@ def router(desk: FrontDesk) -> APIRouter:
         act = act or Act()
         actor = _admitted(desk, request, name, act)
         await desk.engine.pause(desk.job(name).name, actor=actor, reason=act.reason)
-        return Json({"job": _view(desk, desk.job(name))})
+        return Json(job_answer(desk, name))
 
     @routes.post("/{name}/resume", response_model=shapes.OneJob)
     async def resume(request: Request, name: str, act: ResumeAct | None = None) -> Json:
@@ -71,7 +75,7 @@ def router(desk: FrontDesk) -> APIRouter:
         act = act or ResumeAct()
         actor = _admitted(desk, request, name, act)
         await desk.engine.resume(desk.job(name).name, actor=actor, catch_up=act.catch_up, reason=act.reason)
-        return Json({"job": _view(desk, desk.job(name))})
+        return Json(job_answer(desk, name))
 
     return routes
 
@@ -95,6 +99,11 @@ def _views(desk: FrontDesk, jobs: list[Job]) -> Iterator[View]:
     timetable = desk.engine.config.timetable
     for job in jobs:
         yield job_view(job, timetable(job.name), upcoming.get(job.name), desk.paused(job.name))
+
+
+def job_answer(desk: FrontDesk, name: str) -> View:
+    """Return what an action on a job answers. Raises NotFound."""
+    return {"job": _view(desk, desk.job(name))}
 
 
 def _view(desk: FrontDesk, job: Job) -> View:

@@ -40,8 +40,7 @@ def router(desk: FrontDesk) -> APIRouter:
         """Tell of every change: `run`, `attempt`, `reload`, and `reset` where something was missed."""
         desk.welcome(desk.engine)
         wanted = Filter(asked.run_date, asked.job, asked.run)
-        reader = desk.hub.join(last or asked.after, wanted, caller=_share_of(request))
-        reader.who = caller_of(request.scope)
+        reader = desk.hub.join(last or asked.after, wanted, who=caller_of(request.scope))
         return EventStream(_told(desk, reader, asked.ping), partial(desk.hub.leave, reader))
 
     @routes.get("/log/{run_id}", response_class=StreamingResponse)
@@ -50,17 +49,10 @@ def router(desk: FrontDesk) -> APIRouter:
         run, attempts = await desk.ask(lambda store: attempts_of(store, run_id))
         attempt = chosen(run, attempts, asked.attempt)
         path = path_of(attempt, asked.stream)
-        reader = tails.join(attempt, asked.stream, path, caller=_share_of(request))
-        reader.who = caller_of(request.scope)
+        reader = tails.join(attempt, asked.stream, path, caller_of(request.scope))
         return EventStream(_read_out(tails, reader), partial(tails.leave, reader))
 
     return routes
-
-
-def _share_of(request: Request) -> str:
-    """Return under whose name streams are counted."""
-    caller = caller_of(request.scope)
-    return f"{caller.name} {caller.address}".strip()
 
 
 async def _told(desk: FrontDesk, reader: Reader, ping_s: int | None) -> AsyncIterator[bytes]:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from pyscheduler.api import logfile
+from pyscheduler.api.callers import Caller
 from pyscheduler.api.streams import Reader
 from pyscheduler.errors import Forbidden, NotFound, PyschedError, Unavailable
 from pyscheduler.model.run import Attempt
@@ -67,9 +68,9 @@ class LogTails:
     def __len__(self) -> int:
         return len(self._tails)
 
-    def join(self, attempt: Attempt, stream: str, path: str, *, caller: str = "") -> Reader:
+    def join(self, attempt: Attempt, stream: str, path: str, who: Caller) -> Reader:
         """Return a new reader of a log; it begins with `beginning`. Raises TooMany, Unavailable."""
-        reader = self._desk.streams.open(caller, most=UNSENT_BYTES)
+        reader = self._desk.streams.open(who, most=UNSENT_BYTES)
         key = (attempt.run_id, attempt.attempt, stream)
         tail = self._tails.get(key)
         if tail is None:

@@ -51,14 +51,14 @@ def router(desk: FrontDesk) -> APIRouter:
     async def pause(request: Request, act: Act | None = None) -> Json:
         """Pause everything: firings are dropped and no queued run starts; what runs goes on."""
         await desk.engine.pause(actor=_actor(desk, request), reason=act.reason if act else "")
-        return Json({"pauses": _pauses(desk)})
+        return Json({"pauses": pauses_of(desk)})
 
     @routes.post("/scheduler/resume", response_model=shapes.Paused)
     async def resume(request: Request, act: ResumeAct | None = None) -> Json:
         """Go on from now; with `catch_up` each job's rule is applied to what it missed."""
         act, actor = act or ResumeAct(), _actor(desk, request)
         await desk.engine.resume(actor=actor, catch_up=act.catch_up, reason=act.reason)
-        return Json({"pauses": _pauses(desk)})
+        return Json({"pauses": pauses_of(desk)})
 
     @routes.get("/catch-up", response_model=shapes.CatchUp)
     async def catch_up() -> Json:
@@ -95,7 +95,8 @@ def _failed(standing: Standing, *, to_nobody: bool) -> View:
     }
 
 
-def _pauses(desk: FrontDesk) -> list[View]:
+def pauses_of(desk: FrontDesk) -> list[View]:
+    """Return the pauses in force."""
     return [pause_view(what, pause) for what, pause in desk.engine.desk.pauses.items()]
 
 
@@ -130,7 +131,7 @@ def scheduler_view(desk: FrontDesk, values: dict[str, str]) -> dict[str, Any]:
         "last_tick": instant(engine.firings.handled),
         "next_firing": instant(upcoming),
         "next_firing_jobs": _firing_at(desk, upcoming),
-        "pauses": _pauses(desk),
+        "pauses": pauses_of(desk),
         "catch_up_held": None if held is None else {"since": instant(held[0]), "until": instant(held[1])},
         "slots": _slots(desk),
         "pools": _pools(desk),

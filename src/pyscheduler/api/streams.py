@@ -4,9 +4,9 @@ A reader is one open stream: a short queue of bytes between whoever tells and on
 what its teller allows to be unsent (`offer` says no, the teller then replaces the queue by a word that says so), and
 there are at most STREAMS of them, and OF_ONE for one caller.
 
-They end when their reader goes, when the right to read of whoever opened them has gone (`end_gone` after tokens, users
-or sessions have changed: clients come back and are asked again who they are), and at once when the service stops,
-which would otherwise wait for them. Spec: jobs.md 13.6.
+They end when their reader goes, when somebody's right to read has gone (`end_where`: tokens, users or sessions have
+changed; who may still read comes back), and at once when the service stops, which would
+otherwise wait for them. Spec: jobs.md 13.6.
 """
 
 from __future__ import annotations
@@ -29,13 +29,11 @@ HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Con
 
 
 class Reader:
-    """One open stream's queue. `most` is how many events, or bytes, may be unsent."""
+    """One open stream's queue. `most` is how many events, or bytes, may be unsent; `who` opened it."""
 
-    def __init__(self, caller: str, most: int) -> None:
-        self.caller = caller
+    def __init__(self, who: Caller, most: int) -> None:
+        self.who = who
         self.ended = False
-        self.who: Caller | None = None
-        """Whoever it was opened for, once that is known; a reader of nobody in particular is never taken away."""
         self._most = most
         self._queue: deque[bytes] = deque()
         self._unsent = 0
@@ -98,41 +96,48 @@ class Streams:
     def __len__(self) -> int:
         return len(self._open)
 
-    def open(self, caller: str, most: int) -> Reader:
+    def open(self, who: Caller, most: int) -> Reader:
         """Return a new reader. Raises TooMany where there are as many as may be, Unavailable at the end."""
         if self._closing:
             raise Unavailable("scheduler is stopping", mend="ask again in a moment")
-        if len(self._open) >= STREAMS or self._of[caller] >= OF_ONE:
-            what = f"{self._of[caller]} streams are open for {caller or 'you'}, {len(self._open)} in all"
+        share = _share(who)
+        if len(self._open) >= STREAMS or self._of[share] >= OF_ONE:
+            what = f"{self._of[share]} streams are open for {who.name}, {len(self._open)} in all"
             raise TooMany(what, mend=f"close some: {OF_ONE} are allowed, {STREAMS} in all", wait_s=5)
-        reader = Reader(caller, most)
+        reader = Reader(who, most)
         self._open.add(reader)
-        self._of[caller] += 1
+        self._of[share] += 1
         return reader
 
     def close(self, reader: Reader) -> None:
         """Forget a reader. Harmless when it is gone."""
         if reader in self._open:
             self._open.discard(reader)
-            self._of[reader.caller] -= 1
-            if not self._of[reader.caller]:
-                del self._of[reader.caller]
+            share = _share(reader.who)
+            self._of[share] -= 1
+            if not self._of[share]:
+                del self._of[share]
+
+    def end_where(self, is_gone: Callable[[Caller], bool]) -> None:
+        """End the streams of those who would not be let in any more."""
+        for reader in list(self._open):
+            if is_gone(reader.who):
+                reader.end()
 
     def end_all(self) -> None:
         """End every stream there is; new ones may be opened."""
         for reader in list(self._open):
             reader.end()
 
-    def end_gone(self, is_gone: Callable[[Caller], bool]) -> None:
-        """End the streams of everybody who would not be let in any more as the same."""
-        for reader in list(self._open):
-            if reader.who is not None and is_gone(reader.who):
-                reader.end()
-
     def shut(self) -> None:
         """End every stream and let none begin: the service stops."""
         self._closing = True
         self.end_all()
+
+
+def _share(who: Caller) -> str:
+    """Return under whose name streams are counted."""
+    return f"{who.name} {who.address}"
 
 
 class EventStream(StreamingResponse):

@@ -17,6 +17,7 @@ from pyscheduler.config import Config
 from pyscheduler.engine.alarms import Alarms
 from pyscheduler.engine.book import DAY_TRIGGERS, Day
 from pyscheduler.engine.orders import Order, Orders
+from pyscheduler.engine.request import MARK
 from pyscheduler.engine.surroundings import Surroundings
 from pyscheduler.engine.tray import Tray
 from pyscheduler.model import event as ev
@@ -284,6 +285,8 @@ class Desk(Surroundings):
         """Return a logbook line about a run, or about the scheduler as a whole."""
         detail = more.pop("detail", more)
         assert isinstance(detail, dict)
+        if actor != "scheduler" and (mark := MARK.get()) is not None:
+            self.tray.replies[mark.actor, mark.key] = mark.noted(run.run_id if run else None, self.now())
         return LogbookLine(
             at=self.now(),
             actor=actor,

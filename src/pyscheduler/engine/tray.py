@@ -12,6 +12,7 @@ from pyscheduler.model.alert import Raised
 from pyscheduler.model.batch import Batch
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.effect import Effect
+from pyscheduler.model.reply import Reply
 from pyscheduler.model.run import Attempt, LogbookLine, Run
 from pyscheduler.rules.lifecycle import Decision
 
@@ -37,6 +38,7 @@ class Tray:
     engine: dict[str, str | None] = field(default_factory=dict)
     configs: list[ConfigRecord] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
+    replies: dict[tuple[str, str], Reply] = field(default_factory=dict)
     effects: list[Effect] = field(default_factory=list)
     alerts: list[Raised] = field(default_factory=list)
 
@@ -56,7 +58,7 @@ class Tray:
     def is_empty(self) -> bool:
         """Whether there is nothing to carry."""
         changes = self.runs, self.attempts, self.lines, self.engine, self.configs, self.deleted, self.alerts
-        return not any(changes)
+        return not (any(changes) or self.replies)
 
     def take(self) -> Load:
         """Empty the tray and return what was on it."""
@@ -68,6 +70,7 @@ class Tray:
                 engine=self.engine,
                 configs=tuple(self.configs),
                 deleted_runs=tuple(self.deleted),
+                replies=tuple(self.replies.values()),
                 alerts=tuple(self.alerts),
             ),
             tuple(self.runs.values()),

@@ -15,6 +15,7 @@ from datetime import datetime
 from pyscheduler.model.alert import Delivery, Raised
 from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord
+from pyscheduler.model.reply import Reply
 from pyscheduler.model.run import Attempt, LogbookLine, Run
 from pyscheduler.model.session import Session
 
@@ -28,7 +29,8 @@ class Batch:
     and files. An alert brings a pending delivery for each of its notifiers, unless one of its id was raised before;
     `deliveries` change rows that are there. `alerts_before` removes alerts of no run that were raised before it.
     `audit` is put at the end of the audit log, after its rows up to the number `audit_gone_until` are thrown
-    away: that number was read from the store, so no row of this batch is among them.
+    away: that number was read from the store, so no row of this batch is among them. Replies older than
+    `replies_before` go.
     """
 
     runs: tuple[Run, ...] = ()
@@ -37,6 +39,8 @@ class Batch:
     engine: Mapping[str, str | None] = field(default_factory=dict)
     configs: tuple[ConfigRecord, ...] = ()
     deleted_runs: tuple[str, ...] = ()
+    replies: tuple[Reply, ...] = ()
+    replies_before: datetime | None = None
     alerts: tuple[Raised, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
     alerts_before: datetime | None = None
@@ -50,8 +54,9 @@ class Batch:
     def is_empty(self) -> bool:
         """Whether there is nothing to save."""
         changes = self.runs, self.attempts, self.lines, self.engine, self.configs, self.deleted_runs
-        told = self.alerts, self.deliveries, self.audit, self.sessions, self.deleted_sessions
-        return not (any(changes) or any(told) or self.alerts_before or self.audit_gone_until is not None)
+        told = self.alerts, self.deliveries, self.audit, self.sessions, self.deleted_sessions, self.replies
+        over = self.alerts_before or self.replies_before or self.audit_gone_until is not None
+        return not (any(changes) or any(told) or over)
 
     def merge(self, later: Batch) -> Batch:
         """Return one batch that leaves the store as this one and then the later one would."""
@@ -66,6 +71,8 @@ def merged(batches: Iterable[Batch]) -> Batch:
     engine: dict[str, str | None] = {}
     configs: dict[int, ConfigRecord] = {}
     deleted: dict[str, None] = {}
+    replies: dict[tuple[str, str], Reply] = {}
+    before: datetime | None = None
     alerts: dict[str, Raised] = {}
     deliveries: dict[str, Delivery] = {}
     horizons: list[datetime] = []
@@ -81,6 +88,10 @@ def merged(batches: Iterable[Batch]) -> Batch:
             lines = [line for line in lines if line.run_id not in gone]
             alerts = {key: raised for key, raised in alerts.items() if raised.alert.run_id not in gone}
             deleted.update(dict.fromkeys(batch.deleted_runs))
+        if batch.replies_before is not None:
+            before = max(before or batch.replies_before, batch.replies_before)
+            replies = {key: reply for key, reply in replies.items() if reply.at >= before}
+        replies.update(((reply.actor, reply.key), reply) for reply in batch.replies)
         runs.update((run.run_id, run) for run in batch.runs)
         attempts.update(((attempt.run_id, attempt.attempt), attempt) for attempt in batch.attempts)
         lines.extend(batch.lines)
@@ -104,6 +115,8 @@ def merged(batches: Iterable[Batch]) -> Batch:
         engine=engine,
         configs=tuple(configs.values()),
         deleted_runs=tuple(deleted),
+        replies=tuple(replies.values()),
+        replies_before=before,
         alerts=tuple(alerts.values()),
         deliveries=tuple(deliveries.values()),
         alerts_before=max(horizons, default=None),

@@ -55,6 +55,7 @@ ATTEMPT: Final = (
     "note",
 )
 LINE: Final = ("at", "actor", "action", "run_id", "job", "detail")
+REPLY: Final = ("actor", "key", "fingerprint", "at", "status", "body")
 CONFIG: Final = ("version", "loaded_at", "digest", "sources")
 ALERT: Final = (
     "alert_id",

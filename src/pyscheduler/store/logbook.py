@@ -48,13 +48,22 @@ def _line_of(row: Row) -> LogbookLine:
 def _check(query: LineQuery) -> Callable[[Row], bool]:
     low, high = _bounds(query)
     wanted = (query.actor, query.action, query.job, query.run_id)
+    needle = query.text.casefold()
 
     def check(row: Row) -> bool:
-        return low <= row[0] <= high and all(
-            want is None or want == found for want, found in zip(wanted, row[2:6], strict=True)
+        return (
+            low <= row[0] <= high
+            and all(want is None or want == found for want, found in zip(wanted, row[2:6], strict=True))
+            and (not needle or _says(row, needle))
         )
 
     return check
+
+
+def _says(row: Row, needle: str) -> bool:
+    """Whether a line holds a text; where the line is long, as it was written down."""
+    _at, _number, actor, action, job, run_id, detail = row
+    return any(needle in text.casefold() for text in (actor, action, run_id or job or "", detail))
 
 
 def _bounds(query: LineQuery) -> tuple[int, int]:

@@ -91,6 +91,8 @@ class RunQuery:
 class LineQuery:
     """Which logbook lines, in which order. `since` is included, `until` is not.
 
+    `text` matches actor, action, run id and the detail as it is kept, JSON; letters' case does not matter.
+
     Newest first, ties by number; the lines of one run are ordered by number alone, so that a clock that was set back
     cannot put an effect before its cause.
     """
@@ -101,6 +103,7 @@ class LineQuery:
     action: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    text: str = ""
     limit: int = LIMIT
     cursor: str | None = None
     newest_first: bool = True

@@ -15,9 +15,10 @@ from typing import TypeVar
 from pyscheduler.model.alert import Delivery, Told
 from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
+from pyscheduler.model.reply import Reply
 from pyscheduler.model.run import Attempt, LogbookLine, Run, RunState
 from pyscheduler.model.session import Session
-from pyscheduler.store import alerts, audit, catalogue, details, logbook, pruning, queries, recall, sessions
+from pyscheduler.store import alerts, audit, catalogue, details, logbook, pruning, queries, recall, replies, sessions
 from pyscheduler.store.chain import Link
 from pyscheduler.store.questions import AlertQuery, AuditQuery, LatestRow, LineQuery, Page, PrunableRun, RunQuery
 from pyscheduler.store.readers import Snapshot
@@ -156,6 +157,14 @@ class Reads(ABC):
     def existing_run_ids(self, beginning: str, limit: int = 100) -> tuple[str, ...]:
         """Return up to `limit` run ids that begin so, in text order."""
         return self._read(lambda snapshot: details.existing_run_ids(snapshot, beginning, limit))
+
+    def reply(self, actor: str, key: str) -> Reply | None:
+        """Return what was answered to this actor's request with this key, or None."""
+        return self._read(lambda snapshot: replies.reply(snapshot, actor, key))
+
+    def replies_beyond(self, count: int) -> datetime | None:
+        """Return the instant of the newest reply that is not among the `count` newest, or None."""
+        return self._read(lambda snapshot: replies.beyond(snapshot, count))
 
     def latest_config(self) -> ConfigRecord | None:
         """Return the newest configuration, or None before the first."""

@@ -20,6 +20,7 @@ from pyscheduler.model.alert import Alert, AlertKind, Delivery, DeliveryStatus, 
 from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.job import ConfigSource
+from pyscheduler.model.reply import Reply
 from pyscheduler.model.run import Attempt, Cause, LogbookLine, Outcome, Run, RunState, Trigger
 from pyscheduler.model.session import Session
 from pyscheduler.store import columns
@@ -215,6 +216,17 @@ def config_version_of(row: Row) -> ConfigVersion:
     """Return the configuration without its text, of a row of CONFIG's columns but the last."""
     version, loaded_at, digest = row
     return ConfigVersion(version=version, loaded_at=instant(loaded_at), digest=digest)
+
+
+def reply_row(reply: Reply) -> Row:
+    """Return the reply as a row of REPLY's columns."""
+    return (reply.actor, reply.key, reply.fingerprint, micros(reply.at), reply.status, reply.body)
+
+
+def reply_of(row: Row) -> Reply:
+    """Return the reply of a row of REPLY's columns."""
+    actor, key, fingerprint, at, status, body = row
+    return Reply(actor=actor, key=key, fingerprint=fingerprint, at=instant(at), status=status, body=body)
 
 
 # --------------------------------------------------------------------------- alerts and deliveries

@@ -92,6 +92,8 @@ PUT_RUN: Final = _put(schema.runs, columns.RUN, ("run_id",), columns.RUN_FIXED)
 PUT_ATTEMPT: Final = _put(schema.attempts, columns.ATTEMPT, ("run_id", "attempt"))
 PUT_ENGINE: Final = _put(schema.engine, ("key", "value"), ("key",))
 PUT_CONFIG: Final = _put(schema.configs, columns.CONFIG, ("version",))
+PUT_REPLY: Final = _put(schema.replies, columns.REPLY, ("actor", "key"))
+REMOVE_REPLIES: Final = compiled(delete(schema.replies).where(schema.replies.c.at < bindparam("before")))
 PUT_SESSION: Final = _put(schema.sessions, columns.SESSION, ("session_hash",), ("user", "proof", "csrf", "created_at"))
 ADD_LINE: Final = compiled(insert(schema.events).values({name: bindparam(name) for name in columns.LINE}))
 

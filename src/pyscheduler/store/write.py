@@ -19,10 +19,12 @@ from pyscheduler.store.statements import (
     PUT_ATTEMPT,
     PUT_CONFIG,
     PUT_ENGINE,
+    PUT_REPLY,
     PUT_RUN,
     PUT_SESSION,
     REMOVE_ENGINE,
     REMOVE_OLD_ALERTS,
+    REMOVE_REPLIES,
     REMOVE_RUN,
     REMOVE_SESSION,
     SET_DELIVERY,
@@ -35,6 +37,7 @@ def steps_of(batch: Batch) -> list[Step]:
     """Return the batch as statements with their rows, in the order that gives it its meaning."""
     gone = [(run_id,) for run_id in batch.deleted_runs]
     kept = [(key, value) for key, value in batch.engine.items() if value is not None]
+    over = [] if batch.replies_before is None else [(rows.micros(batch.replies_before),)]
     dropped = [(key,) for key, value in batch.engine.items() if value is None]
     steps: list[Step] = [(statement.sql, gone) for statement in REMOVE_RUN] if gone else []
     steps += [
@@ -44,6 +47,8 @@ def steps_of(batch: Batch) -> list[Step]:
         (PUT_ENGINE.sql, kept),
         (REMOVE_ENGINE.sql, dropped),
         (PUT_CONFIG.sql, [rows.config_row(record) for record in batch.configs]),
+        (REMOVE_REPLIES.sql, over),
+        (PUT_REPLY.sql, [rows.reply_row(reply) for reply in batch.replies]),
         *_steps_of_alerts(batch),
         (REMOVE_SESSION.sql, [(session_hash,) for session_hash in batch.deleted_sessions]),
         (PUT_SESSION.sql, [rows.session_row(session) for session in batch.sessions]),

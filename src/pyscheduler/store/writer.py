@@ -22,7 +22,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from asyncio import AbstractEventLoop, Future
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
+from time import perf_counter
 from typing import Final
 
 from pyscheduler.errors import StoreUnavailable
@@ -54,13 +56,21 @@ class StoreWriter:
         """Whether a commit is under way or about to set out; touched on the loop only."""
         self._unsettled = 0
         self._closing = False
+        self._waited_since = 0.0
+        """On the loop's clock: since when something is unsettled without any commit having come back."""
         self.commits = 0
+        self.on_commit: Callable[[float], object] | None = None
+        """Told on the writer's thread how many seconds each commit took."""
         self.failed: BaseException | None = None
 
     @property
     def idle(self) -> bool:
         """Whether every batch given so far has been answered."""
         return self._unsettled == 0
+
+    def waited_s(self) -> float:
+        """Return for how many seconds somebody has waited without any commit coming back; 0 while nobody waits."""
+        return 0.0 if self._loop is None or self.idle else self._loop.time() - self._waited_since
 
     def start(self) -> None:
         """Begin, on the running loop. RuntimeError outside one or when already started."""
@@ -87,6 +97,8 @@ class StoreWriter:
         if self._riders:
             batch, self._riders = merged((*self._riders, batch)), []
         future: Future[None] = self._loop.create_future()
+        if self.idle:
+            self._waited_since = self._loop.time()
         self._unsettled += 1
         with self._mutex:
             self._pending.append((batch, future))
@@ -142,12 +154,15 @@ class StoreWriter:
         return True
 
     def _commit(self, group: list[_Waiter]) -> BaseException | None:
+        began = perf_counter()
         try:
             self._store.apply(group[0][0] if len(group) == 1 else merged(batch for batch, _ in group))
         except BaseException as error:  # noqa: BLE001 - whatever it is, the waiters have to hear it
             self.failed = error
             return error
         self.commits += 1
+        if self.on_commit is not None:
+            self.on_commit(perf_counter() - began)
         return None
 
     def _tidy(self) -> None:
@@ -161,7 +176,9 @@ class StoreWriter:
 
     def _settle(self, group: list[_Waiter], error: BaseException | None) -> None:
         """Wake the waiters in their order; one that was cancelled meanwhile is passed over."""
+        assert self._loop is not None
         self._unsettled -= len(group)
+        self._waited_since = self._loop.time()
         for _, future in group:
             if future.done():
                 continue

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pyscheduler.api.callers import Caller
 from pyscheduler.api.hub import REPLAY, Filter, Hub
 from pyscheduler.api.streams import OF_ONE, STREAMS, Reader, Streams
 from pyscheduler.errors import TooMany, Unavailable
@@ -17,6 +18,7 @@ from pyscheduler.model.run import Outcome, RunState
 from tests.builders import DAY, a_run, an_attempt, ended_attempt, running
 
 BOOT = "0123abcd"
+ANN = Caller("ann")
 
 
 def hub() -> Hub:
@@ -35,7 +37,7 @@ async def heard(reader: Reader) -> list[tuple[str, str, Any]]:
 async def test_of_a_run_one_frame_tells_the_last_state_only() -> None:
     """Changes within a frame are merged; the event has the fields of the specification."""
     source = hub()
-    reader = source.join(None)
+    reader = source.join(None, who=ANN)
     for state in (RunState.QUEUED, RunState.RUNNING, RunState.SUCCEEDED):
         source.on_run(a_run(state=state))
     source.on_run(a_run("other"))
@@ -48,7 +50,7 @@ async def test_of_a_run_one_frame_tells_the_last_state_only() -> None:
 async def test_an_attempt_is_told_when_it_starts_and_when_it_ends() -> None:
     """The minder's pid is neither."""
     source = hub()
-    reader = source.join(None)
+    reader = source.join(None, who=ANN)
     run = running()
     source.on_attempt(an_attempt(run))
     source.flush()
@@ -62,7 +64,7 @@ async def test_an_attempt_is_told_when_it_starts_and_when_it_ends() -> None:
 async def test_all_readers_are_handed_the_same_bytes() -> None:
     """A frame is written down once, however many watch."""
     source = hub()
-    readers = [source.join(None) for _ in range(3)]
+    readers = [source.join(None, who=ANN) for _ in range(3)]
     source.on_run(a_run())
     source.flush()
     queued = [reader._queue[0] for reader in readers]
@@ -92,10 +94,10 @@ async def test_who_comes_back_gets_what_it_missed() -> None:
     for seq in (1, 2, 3):
         source.on_run(a_run(seq=seq))
         source.flush()
-    assert [number for number, _, _ in await heard(source.join(f"{BOOT}-1"))] == [f"{BOOT}-2", f"{BOOT}-3"]
-    assert len(await heard(source.join(f"{BOOT}-0"))) == 3
-    assert await heard(source.join(f"{BOOT}-3")) == []
-    assert await heard(source.join(None)) == []
+    assert [number for number, _, _ in await heard(source.join(f"{BOOT}-1", who=ANN))] == [f"{BOOT}-2", f"{BOOT}-3"]
+    assert len(await heard(source.join(f"{BOOT}-0", who=ANN))) == 3
+    assert await heard(source.join(f"{BOOT}-3", who=ANN)) == []
+    assert await heard(source.join(None, who=ANN)) == []
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ async def test_any_other_id_is_a_reset_with_the_newest(after: str) -> None:
     for seq in (1, 2, 3):
         source.on_run(a_run(seq=seq))
     source.flush()
-    assert await heard(source.join(after)) == [(f"{BOOT}-3", "reset", {})]
+    assert await heard(source.join(after, who=ANN)) == [(f"{BOOT}-3", "reset", {})]
 
 
 async def test_what_is_no_longer_kept_is_a_reset() -> None:
@@ -118,14 +120,14 @@ async def test_what_is_no_longer_kept_is_a_reset() -> None:
         if seq % 100 == 0:
             source.flush()
     source.flush()
-    assert len(await heard(source.join(f"{BOOT}-5"))) == REPLAY
-    assert await heard(source.join(f"{BOOT}-4")) == [(f"{BOOT}-{REPLAY + 5}", "reset", {})]
+    assert len(await heard(source.join(f"{BOOT}-5", who=ANN))) == REPLAY
+    assert await heard(source.join(f"{BOOT}-4", who=ANN)) == [(f"{BOOT}-{REPLAY + 5}", "reset", {})]
 
 
 async def test_a_slow_reader_gets_one_reset() -> None:
     """More than REPLAY events unsent: what it would have heard is no use any more."""
     source = hub()
-    slow = source.join(None)
+    slow = source.join(None, who=ANN)
     for seq in range(REPLAY + 1):
         source.on_run(a_run(seq=seq + 1))
         if seq % 10 == 0:
@@ -140,13 +142,13 @@ async def test_a_slow_reader_gets_one_reset() -> None:
 async def test_a_frame_that_is_too_full_is_a_reset_for_everybody() -> None:
     """A thousand jobs due at once cost the loop no thousand events."""
     source = hub()
-    reader = source.join(None)
+    reader = source.join(None, who=ANN)
     for seq in range(REPLAY + 1):
         source.on_run(a_run(seq=seq + 1))
     source.flush()
     assert await heard(reader) == [(f"{BOOT}-1", "reset", {})]
-    assert await heard(source.join(f"{BOOT}-0")) == [(f"{BOOT}-1", "reset", {})]
-    assert await heard(source.join(f"{BOOT}-1")) == []
+    assert await heard(source.join(f"{BOOT}-0", who=ANN)) == [(f"{BOOT}-1", "reset", {})]
+    assert await heard(source.join(f"{BOOT}-1", who=ANN)) == []
 
 
 async def test_filters() -> None:
@@ -159,7 +161,7 @@ async def test_filters() -> None:
         "run": Filter(run_id=f"load.{DAY}.1"),
         "all": Filter(),
     }
-    readers = {name: source.join(None, its) for name, its in wanted.items()}
+    readers = {name: source.join(None, its, who=ANN) for name, its in wanted.items()}
     source.on_run(a_run())
     source.on_run(a_run("other", tomorrow))
     source.on_attempt(an_attempt(replace(a_run(), attempt=1)))
@@ -175,29 +177,31 @@ async def test_filters() -> None:
         "run": [("attempt", load), ("run", load), *rest],
         "all": [("attempt", load), ("run", load), ("run", other), *rest],
     }
-    assert [kind for _, kind, _ in await heard(source.join(f"{BOOT}-5", Filter(job="other")))] == []
+    assert [kind for _, kind, _ in await heard(source.join(f"{BOOT}-5", Filter(job="other"), who=ANN))] == []
 
 
 async def test_streams_are_bounded_and_can_all_be_ended() -> None:
     """So many for one caller, so many in all; revocation ends them and lets clients come back, a stop does not."""
     source = hub()
-    mine = [source.join(None, caller="ann") for _ in range(OF_ONE)]
+    mine = [source.join(None, who=ANN) for _ in range(OF_ONE)]
     with pytest.raises(TooMany, match="100 streams are open for ann"):
-        source.join(None, caller="ann")
+        source.join(None, who=ANN)
     source.leave(mine[0])
-    source.join(None, caller="ann")
+    source.join(None, who=ANN)
     for n in range(STREAMS - OF_ONE):
-        source.join(None, caller=f"c{n}")
+        source.join(None, who=Caller(f"c{n}"))
     with pytest.raises(TooMany):
-        source.join(None, caller="bob")
+        source.join(None, who=Caller("bob"))
+    source.streams.end_where(lambda caller: caller.name == "c1")
+    assert [reader.who.name for reader in source._readers if reader.ended] == ["c1"]
     source.streams.end_all()
     assert await mine[1].take(60) == b""
     assert mine[1].is_over
     for reader in list(source._readers):
         source.leave(reader)
     assert len(source.streams) == 0
-    last = source.join(None)
+    last = source.join(None, who=ANN)
     source.streams.shut()
     assert last.is_over
     with pytest.raises(Unavailable):
-        source.join(None)
+        source.join(None, who=ANN)

@@ -26,6 +26,7 @@ from pyscheduler.api.shapes.runs import (
     Triggered,
 )
 from pyscheduler.api.shapes.scheduler import (
+    Alive,
     Between,
     CatchUp,
     CaughtUp,
@@ -39,6 +40,7 @@ from pyscheduler.api.shapes.scheduler import (
     Paused,
     Pool,
     PoolHolder,
+    Ready,
     Reload,
     ReloadFailure,
     Scheduler,
@@ -51,6 +53,7 @@ __all__ = [
     "REFUSALS",
     "Alert",
     "Alerts",
+    "Alive",
     "Answer",
     "Attempt",
     "Attempts",
@@ -97,6 +100,7 @@ __all__ = [
     "Preview",
     "PreviewEffect",
     "PreviewResult",
+    "Ready",
     "Refusal",
     "Reload",
     "ReloadFailure",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from typing import Literal
 
 from pyscheduler.api.shapes.base import ConfigProblem, Shape
 from pyscheduler.api.shapes.jobs import Pause
@@ -14,6 +15,18 @@ class Health(Shape):
     status: str
     timezone: str
     today: date
+
+
+class Alive(Shape):
+    """The process lives."""
+
+    status: Literal["alive"]
+
+
+class Ready(Shape):
+    """Actions are taken."""
+
+    status: Literal["ready"]
 
 
 class Failed(Shape):
