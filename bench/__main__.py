@@ -19,6 +19,7 @@ ALL = [
     "pepper_stores",
     "api_pages",
     "streams",
+    "board",
     "command_line",
     "pepper",
 ]

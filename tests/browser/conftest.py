@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,6 +29,17 @@ PATIENCE_MS = 20_000
 WIDE, NARROW = (1440, 900), (390, 844)
 
 OpenPage = Callable[..., Any]
+
+
+def until(page: Any, expression: str, arg: object = None) -> None:
+    """Wait until an expression, or a function of `arg`, is true in the page.
+
+    Playwright's own way would evaluate a text inside the page, which our policy forbids as it should.
+    """
+    end = time.monotonic() + PATIENCE_MS / 1000
+    while not page.evaluate(expression, arg):
+        assert time.monotonic() < end, f"still not so: {expression}"
+        page.wait_for_timeout(50)
 
 
 def _lacking() -> str | None:
@@ -95,7 +107,6 @@ def open_page(browser: Any) -> Iterator[OpenPage]:
             "console", lambda message: faults.append(f"{path}: {message.text}") if message.type == "error" else None
         )
         page.goto(path, wait_until="load")
-        page.wait_for_function("document.readyState === 'complete'")
         return page
 
     open_.expect = is_expected.append  # type: ignore[attr-defined]

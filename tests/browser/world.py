@@ -40,7 +40,9 @@ jobs:
   transform-orders: {command: "sleep 0.2; echo done", depends_on: [extract-orders], tags: [nightly]}
   flaky-feed: {command: "exit 3", schedule: manual, retries: {count: 3, delay: 30m}}
   long-report:
-    command: 'for i in 1 2 3; do printf "\033[32mstep %s\033[0m of \033[1mthe report\033[0m\n" $i; done; until [ -e go ]; do sleep 0.2; done'
+    command: |
+      for i in 1 2 3; do printf "\033[32mstep %s\033[0m of \033[1mthe report\033[0m\n" $i; done
+      until [ -e go ]; do sleep 0.2; done
     schedule: manual
     description: "Runs until the file go appears"
   pooled-first: {command: "until [ -e go ]; do sleep 0.2; done", schedule: manual, pools: {db: 1}}
@@ -50,7 +52,10 @@ jobs:
   cancelled-copy: {command: "true", schedule: manual}
   quick: {command: "echo quick", schedule: manual, tags: [fast]}
   hostile:
-    command: 'printf "<script>alert(1)</script>\n\377\376 bad bytes\n\033[31mred\033[0m \033[38;5;208morange\033[0m\n"; exit 1'
+    command: |
+      printf "<script>alert(1)</script>\n\377\376 bad bytes\n"
+      printf "\033[31mred\033[0m \033[38;5;208morange\033[0m\n"
+      exit 1
     schedule: manual
     description: "<img src=x onerror=alert(1)>"
     tags: ["a<b>&c"]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import http.client
+import json
 import os
+import re
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -112,3 +117,66 @@ def test_a_reload_by_signal_has_its_row(tmp_path: Path) -> None:
         assert [(row["actor"], row["via"]) for row in found] == [("signal", "signal")] * 2
         assert found[1]["result"] == "done"
         assert found[0]["result"].startswith("refused 400 the configuration has errors: ")
+
+
+def test_an_action_on_many_has_a_row_for_each(service: Served) -> None:
+    """Each with its own result, the reason in all of them; a preview has none."""
+    first, second = (service.trigger("patient") for _ in range(2))
+    body = {"action": "mark-success", "run_ids": [second, "nosuch.2027-05-20.1"], "reason": "many at once"}
+    before = rows(service)[0]["id"]
+    look = {"action": "mark-success", "run_ids": [second]}
+    assert service.ask("POST", "/api/runs/bulk/preview", look).status == 200
+    assert rows(service)[0]["id"] == before
+    assert service.ask("POST", "/api/runs/bulk", body).status == 200
+    found = rows(service, "?q=many%20at%20once")
+    assert {row["action"] for row in found} == {"mark_success"}
+    results = {row["subject"]: row["result"] for row in found}
+    assert results[second] == "done"
+    assert results["nosuch.2027-05-20.1"].startswith("refused 404 ")
+    service.post(f"/api/runs/{first}/kill")
+
+
+def hashed(password: str) -> str:
+    """Return a line of a users file."""
+    key = hashlib.pbkdf2_hmac("sha256", password.encode(), b"salt" * 4, 100_000)
+    return f"pbkdf2_sha256$100000${(b'salt' * 4).hex()}${key.hex()}"
+
+
+def test_who_comes_and_goes_has_a_row(tmp_path: Path) -> None:
+    """Signed in, not let in, signed out, refused for their role: with the address; no password is in any row."""
+    users = tmp_path / "users.yaml"
+    users.write_text(f"- {{name: vera, password_hash: '{hashed('right-password')}', role: viewer}}\n")
+    users.chmod(0o600)
+    text = TEXT.replace("state_dir:", "listen: 127.0.0.1:0\n  users_file: users.yaml\n  state_dir:")
+    with served(tmp_path, text) as service:
+        service.start()
+        found = re.search(r"listening at http://127\.0\.0\.1:(\d+)", service.said())
+        assert found is not None
+        port = int(found[1])
+        assert sent(port, "/login", {"name": "vera", "password": "wrong-password"})[0] == 401
+        status, body, cookie = sent(port, "/login", {"name": "vera", "password": "right-password"})
+        assert status == 200
+        headers = {"Cookie": cookie.partition(";")[0], "X-CSRF-Token": json.loads(body)["csrf"]}
+        assert sent(port, "/api/jobs/quick/trigger", {}, headers)[0] == 403
+        assert sent(port, "/logout", {}, headers)[0] == 200
+        told = [(row["actor"], row["action"], row["subject"], row["result"]) for row in rows(service)]
+        address = {row["address"].rpartition(":")[0] or row["address"] for row in rows(service)}
+    assert told == [
+        ("vera", "sign_out", "vera", "done"),
+        ("vera", "trigger", "quick", "refused 403 forbidden"),
+        ("vera", "sign_in", "vera", "done"),
+        ("", "sign_in", "vera", "refused 401 the name or the password is wrong"),
+    ]
+    assert address == {"127.0.0.1"}
+    assert b"-password" not in b"".join(file.read_bytes() for file in (tmp_path / "state").glob("pysched.db*"))
+
+
+def sent(port: int, path: str, body: object, headers: Mapping[str, str] | None = None) -> tuple[int, bytes, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        kind = {"Content-Type": "application/json"}
+        connection.request("POST", path, json.dumps(body).encode(), kind | dict(headers or {}))
+        answer = connection.getresponse()
+        return answer.status, answer.read(), answer.getheader("Set-Cookie", "")
+    finally:
+        connection.close()

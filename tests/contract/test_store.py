@@ -270,6 +270,18 @@ def test_ended_runs_since_a_day_come_newest_first_and_no_more_than_asked(store: 
     assert list(store.final_runs_since(days[3], 4)) == found[:4]
 
 
+def test_the_ended_runs_of_a_date_come_failed_first_and_say_whether_they_are_all(store: Store) -> None:
+    """What does not fit is never what failed; open runs and other dates are not among them."""
+    states = (RunState.SUCCEEDED, RunState.SKIPPED, RunState.FAILED, RunState.CANCELLED)
+    runs = [a_run(seq=seq, state=state) for seq, state in enumerate(states * 2, 1)]
+    store.apply(Batch(runs=(*runs, a_run(seq=9), a_run(day=DAY - timedelta(days=1), state=RunState.FAILED))))
+    found, is_all = store.ended_of_date(DAY, 8)
+    assert is_all
+    assert {run.run_id for run in found} == {run.run_id for run in runs}
+    assert [run.state for run in found[:2]] == [RunState.FAILED, RunState.FAILED]
+    assert store.ended_of_date(DAY, 3) == (found[:3], False)
+
+
 def test_the_memory_window_holds_whole_days(store: Store) -> None:
     """The newest dates that fit, each complete; the first complete date is said; open runs are not in it."""
     days = [DAY - timedelta(days=back) for back in range(4)]

@@ -62,6 +62,7 @@ def ask_everything(store: Store) -> None:
     store.attempts_of([run.run_id])
     list(store.final_runs_since(DAY, 10))
     store.memory_window(DAY, 10)
+    store.ended_of_date(DAY, 10)
     store.runs_of_days([("nightly", DAY)])
     list(store.latest_index(DAY))
     store.max_seqs(DAY)

@@ -76,6 +76,8 @@ class Lane:
         self._name, self._engine, self._send = name, engine, send
         self._sent_unsaved = sent_unsaved
         self._in_hand: dict[str, asyncio.Task[None]] = {}
+        self._left_alone: set[str] = set()
+        """Rows whose delivery broke down: the next lane on this notifier tries them, this one would for ever."""
         self._places = asyncio.Semaphore(AT_ONCE)
         self._woken = asyncio.Event()
         self._closing = False
@@ -115,7 +117,7 @@ class Lane:
                 continue  # it is woken again when half of them have ended
             try:
                 found = await asyncio.to_thread(
-                    self._engine.store.pending_deliveries, self._name, room, tuple(self._in_hand)
+                    self._engine.store.pending_deliveries, self._name, room, {*self._in_hand, *self._left_alone}
                 )
             except StoreError as error:
                 log.warning("%s: what is pending cannot be read: %s", self._name, error)
@@ -133,9 +135,12 @@ class Lane:
 
     def _ended(self, key: str, task: asyncio.Task[None]) -> None:
         self._in_hand.pop(key, None)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._left_alone.add(key)
         if not self._more or len(self._in_hand) <= IN_HAND // 2:  # many a look for one row each would cost too much
             self.wake()
-        if task.cancelled() or (error := task.exception()) is None:
+        if error is None:
             return
         if isinstance(error, StoreError):
             log.warning("%s: %s; what became of it could not be written down", self._name, error)

@@ -102,7 +102,7 @@ def build_app(
         # Not include_router: that would build every route a second time, on the loop, at the first request for it.
         app.router.routes.extend(room.router(desk).routes)
     for way in (signin, entering, sessions) if door is not None else ():
-        app.router.routes.extend(way.router(door).routes)
+        app.router.routes.extend(way.router(desk, door).routes)
     for routes in more:
         app.router.routes.extend(routes.routes)
 

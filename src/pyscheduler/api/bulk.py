@@ -22,8 +22,7 @@ from pyscheduler.api.callers import Caller
 from pyscheduler.api.deeds import RERUN, perform
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
-from pyscheduler.api.ledger import answered
-from pyscheduler.api.problems import status_of
+from pyscheduler.api.ledger import result_of
 from pyscheduler.api.recording import record_of
 from pyscheduler.api.runs import query_of
 from pyscheduler.api.views import run_view
@@ -52,8 +51,7 @@ def router(desk: FrontDesk) -> APIRouter:
         work = _Bulk(desk, caller_of(request.scope), act)
         work.before = frozenset(before)
         results = await work.through(run_ids)
-        if (record := record_of(request.scope)) is not None:
-            record.each = [(result.run_id, _told(result)) for result in results]
+        _note(request, act, results)
         latest = await desk.with_latest([result.run for result in results if result.run is not None])
         shown = {run.run_id: run_view(run, attempt) for run, attempt in latest}
         beside = {"done": sum(result.error is None for result in results), "matched": len(results)}
@@ -135,9 +133,13 @@ class _Bulk:
         return _Result(run_id, runs[0])
 
 
-def _told(result: _Result) -> str:
-    """Return what the audit log says of one run."""
-    return DONE if result.error is None else answered(status_of(result.error), result.error.what)
+def _note(request: Request, act: BulkAct, results: Sequence[_Result]) -> None:
+    """Give each run its row in the audit log."""
+    record = record_of(request.scope)
+    if record is not None:
+        record.action = act.action.replace("-", "_")
+        record.detail = {"bulk": len(results), **({"downstream": True} if act.downstream else {})}
+        record.each = [(each.run_id, DONE if each.error is None else result_of(each.error)) for each in results]
 
 
 def _view(result: _Result, shown: dict[str, Any]) -> dict[str, Any]:

@@ -48,9 +48,9 @@ def router(desk: FrontDesk) -> APIRouter:
         """List what is expected to start in (from, to]: at most 31 days."""
         since, until = _window(asked, desk.engine.clock.now())
         config = desk.engine.config
-        jobs = config.jobs if asked.job is None else _with_upstreams(config, desk.job(asked.job).name)
+        jobs = config.jobs if asked.job is None else with_upstreams(config, [desk.job(asked.job).name])
         durations.listen_to(desk.engine)
-        entries = await desk.threads(_expected, durations, desk.engine, jobs, since, until)
+        entries = await desk.threads(expected, durations, desk.engine, jobs, since, until)
         wanted = entries if asked.job is None else [entry for entry in entries if entry.job == asked.job]
         return listing("entries", map(forecast_view, wanted), FORECAST_COLUMNS, form=asked.format)
 
@@ -89,9 +89,10 @@ def _window(asked: ForecastAsked, now: datetime) -> tuple[datetime, datetime]:
     return since, until
 
 
-def _with_upstreams(config: Config, name: str) -> dict[str, Job]:
-    """Return a job and, where its upstreams create its runs, what decides about when."""
-    found, to_see = {}, [name]
+def with_upstreams(config: Config, names: Iterable[str]) -> dict[str, Job]:
+    """Return jobs and, where their upstreams create their runs, what decides about when."""
+    found: dict[str, Job] = {}
+    to_see = list(names)
     while to_see:
         job = config.jobs.get(to_see.pop())
         if job is not None and job.name not in found:
@@ -100,7 +101,7 @@ def _with_upstreams(config: Config, name: str) -> dict[str, Job]:
     return found
 
 
-def _expected(
+def expected(
     durations: Durations, engine: Engine, jobs: Mapping[str, Job], since: datetime, until: datetime
 ) -> list[ForecastEntry]:
     """Work a forecast out: seconds where it is long. For a helper thread."""

@@ -40,13 +40,17 @@ class FrontDesk:
     threads: Threads = field(default_factory=Threads)
     streams: Streams = field(default_factory=Streams)
     metrics: Metrics = field(default_factory=Metrics)
+    revocations: Revocations = field(default_factory=Revocations)
+    """Tells streams that their caller may no longer have them."""
+    address: str | None = None
+    """Where TCP is listened at, as host:port; None where it is not."""
     ledger: Ledger = field(init=False)
     hub: Hub = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ledger", Ledger(self.host))
         object.__setattr__(self, "hub", Hub(self.streams))
-        self.revocations.subscribe(self.streams.end_where)
+        self.revocations.subscribe(self.streams.end_gone)
 
     def welcome(self, engine: Engine) -> None:
         """Hear of this engine from now on; harmless when that is so already. On the loop."""
@@ -57,11 +61,6 @@ class FrontDesk:
         """End what does not end by itself: the service stops."""
         self.streams.shut()
         self.metrics.close()
-
-    revocations: Revocations = field(default_factory=Revocations)
-    """Tells streams that their caller may no longer have them."""
-    address: str | None = None
-    """Where TCP is listened at, as host:port; None where it is not."""
 
     @property
     def engine(self) -> Engine:

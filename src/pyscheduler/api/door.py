@@ -96,7 +96,7 @@ class Door:
 
     async def _identify(self, scope: Scope, wire: Wire) -> Caller | None:
         shown = [value for name, value in scope["headers"] if name == b"authorization"]
-        if any(value[:7].lower() == b"bearer " for value in shown):
+        if any(value[:7].strip().lower() == b"bearer" for value in shown):
             return self._by_token(shown, wire)
         for value in cookies.values_of(scope):
             caller = self._by_session(value, wire)

@@ -15,7 +15,8 @@ from starlette.responses import RedirectResponse, Response
 
 from pyscheduler.api import shapes
 from pyscheduler.api.answers import Json
-from pyscheduler.api.callers import Caller, Via, user_name
+from pyscheduler.api.callers import Caller, Role, Via, user_name
+from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.door import LINK_PROOF, Door
 from pyscheduler.api.gates import caller_of
 from pyscheduler.api.links import LIFE_S
@@ -27,7 +28,7 @@ from pyscheduler.errors import Conflict, Forbidden
 log = logging.getLogger(__name__)
 
 
-def router(door: Door) -> APIRouter:
+def router(desk: FrontDesk, door: Door) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(tags=["sign-in"], responses=shapes.REFUSALS)
 
@@ -35,11 +36,12 @@ def router(door: Door) -> APIRouter:
     async def enter(request: Request, code: str) -> Response:
         if not door.links.use(code, door.monotonic()):
             text, mend = "this link was used already, or it is older than a minute", "run `pysched open` again"
-            return page(door.pages.refusal(title="You may not come in", text=text, mend=mend), 403)
+            return page(door.pages.refusal(title="You may not come in", text=text, mend=mend), 410)
         name, address = user_name(os.geteuid()), address_of(request)
         agent = request.headers.get("user-agent", "")
-        cookie, _ = await door.sign_in(name, LINK_PROOF, address=address, agent=agent)
+        cookie, session = await door.sign_in(name, LINK_PROOF, address=address, agent=agent)
         log.info("%s came in by a link at %s", name, address)
+        await desk.ledger.signed_in(Caller(name, Role.ADMIN, Via.LINK, address), session=session.short_id)
         return RedirectResponse("/", 303, {"Set-Cookie": cookie, "Cache-Control": "no-store"})
 
     @routes.post("/api/links", response_model=shapes.Link)

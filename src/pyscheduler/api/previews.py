@@ -22,7 +22,7 @@ from pyscheduler.api.bulk import chosen
 from pyscheduler.api.deeds import act, job_of
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
-from pyscheduler.api.recording import record_of
+from pyscheduler.api.recording import only_looks
 from pyscheduler.api.views import View
 from pyscheduler.engine.actions import BACKFILL_DAYS
 from pyscheduler.engine.book import Day
@@ -48,8 +48,7 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.post("/runs/bulk/preview", response_model=shapes.Preview)
     async def bulk_preview(request: Request, asked: BulkAsked) -> Response:
         """Show what an action on many runs would do, and which of them it does not apply to."""
-        if (record := record_of(request.scope)) is not None:
-            record.is_look = True
+        only_looks(request.scope)
         actor, run_ids = caller_of(request.scope).name, await chosen(desk, asked)
         days = [_day_of(run_id) for run_id in run_ids if _is_name(run_id)]
         deeds = [_on_run(asked.action, run_id, actor, downstream=asked.downstream) for run_id in run_ids]

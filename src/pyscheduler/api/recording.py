@@ -20,7 +20,8 @@ from pyscheduler.model.audit import DONE, INTERRUPTED, AuditEntry
 
 OWN: Final = frozenset({"/login", "/logout"})
 """Whoever answers these records them."""
-TOLD: Final = ("run_date", "from", "to", "downstream", "catch_up", "decision", "notifier", "action", "runs")
+_FIELDS: Final = "run_date from to downstream catch_up decision notifier action run_ids selection"
+TOLD: Final = frozenset(_FIELDS.split())
 """Fields of a body that an entry repeats."""
 MOST_BODY: Final = 64 * 1024
 """A longer body is not looked into."""
@@ -47,6 +48,12 @@ def record_of(scope: Scope) -> Record | None:
     """Return what goes into the audit log about this request; None where nothing does."""
     found: Record | None = scope.get("state", {}).get("audit")
     return found
+
+
+def only_looks(scope: Scope) -> None:
+    """Let this request have no row, unless it is refused: nothing is to be changed."""
+    if (record := record_of(scope)) is not None:
+        record.is_look = True
 
 
 class Recorder:
@@ -148,13 +155,19 @@ def _told(body: bytes) -> dict[str, object]:
         return {}
     if not isinstance(found, Mapping):
         return {}
-    return {name: _short(found[name]) for name in ("reason", *TOLD) if name in found}
+    return {name: _short(found[name]) for name in found if name in TOLD or name == "reason"}
 
 
 def _short(value: object) -> object:
     if isinstance(value, list):
         more = len(value) - MOST_ITEMS
-        return [_short(item) for item in value[:MOST_ITEMS]] + ([f"and {more} more"] if more > 0 else [])
+        return [_plain(item) for item in value[:MOST_ITEMS]] + ([f"and {more} more"] if more > 0 else [])
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in list(value.items())[:MOST_ITEMS]}
+    return _plain(value)
+
+
+def _plain(value: object) -> object:
     return value if isinstance(value, str | int | float | bool | None) else "…"
 
 

@@ -45,7 +45,7 @@ def router(desk: FrontDesk) -> APIRouter:
     async def scheduler() -> Json:
         """Show everything about the scheduler itself."""
         values = await desk.ask(lambda store: store.engine_values())
-        return Json(_scheduler(desk, values))
+        return Json(scheduler_view(desk, values))
 
     @routes.post("/scheduler/pause", response_model=shapes.Paused)
     async def pause(request: Request, act: Act | None = None) -> Json:
@@ -100,7 +100,8 @@ def pauses_of(desk: FrontDesk) -> list[View]:
     return [pause_view(what, pause) for what, pause in desk.engine.desk.pauses.items()]
 
 
-def _scheduler(desk: FrontDesk, values: dict[str, str]) -> dict[str, Any]:
+def scheduler_view(desk: FrontDesk, values: dict[str, str]) -> dict[str, Any]:
+    """Return everything about the scheduler itself; `values` are the store's engine values."""
     engine, standing = desk.engine, desk.host.standing
     config, upcoming = engine.config, engine.firings.next_run()
     held = engine.catch_up_held

@@ -9,13 +9,14 @@ from fastapi import APIRouter, Request
 from pyscheduler.api import shapes
 from pyscheduler.api.answers import Json
 from pyscheduler.api.callers import Via
+from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.door import LINK_PROOF, Door
 from pyscheduler.api.gates import caller_of
 from pyscheduler.api.views import View, instant
 from pyscheduler.model.session import Session
 
 
-def router(door: Door) -> APIRouter:
+def router(_desk: FrontDesk, door: Door) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(prefix="/api/sessions", tags=["sign-in"], responses=shapes.REFUSALS)
 
@@ -25,14 +26,13 @@ def router(door: Door) -> APIRouter:
         own = caller_of(request.scope).proof
         return Json({"sessions": [_view(each, own) for each in door.sessions.live()]})
 
+    @routes.post("/{session_id}/revoke", response_model=shapes.Sessions)
     async def revoke(request: Request, session_id: str) -> Json:
         """End one session at once; the browser has to sign in again."""
         session, caller = door.sessions.named(session_id), caller_of(request.scope)
         ended = await door.end_sessions(lambda each: each.session_hash == session.session_hash, caller.name)
         return Json({"sessions": [_view(each, caller.proof) for each in ended]})
 
-    routes.post("/{session_id}/revoke", response_model=shapes.Sessions, name="revoke_session")(revoke)
-    routes.delete("/{session_id}", response_model=shapes.Sessions, name="delete_session")(revoke)
     return routes
 
 

@@ -15,7 +15,8 @@ from starlette.responses import RedirectResponse, Response
 
 from pyscheduler.api import cookies, shapes
 from pyscheduler.api.answers import Json
-from pyscheduler.api.callers import Via
+from pyscheduler.api.callers import Caller, Via
+from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.door import Door, proof_of, safe_next
 from pyscheduler.api.gates import caller_of, visitor_of
 from pyscheduler.api.intent import fields_of, is_form
@@ -23,10 +24,12 @@ from pyscheduler.api.loopback import Wire
 from pyscheduler.api.pages import page
 from pyscheduler.api.problems import answer_to
 from pyscheduler.errors import ActionError, BadRequest, Forbidden, Throttled, Unauthorised
+from pyscheduler.model.session import SHORT
 
 log = logging.getLogger(__name__)
 
 WRONG: Final = "the name or the password is wrong"
+UNKNOWN: Final = "a name that nobody has"
 LONGEST_FIELD: Final = 2000
 
 
@@ -40,7 +43,7 @@ class Wish:
     is_form: bool
 
 
-def router(door: Door) -> APIRouter:
+def router(desk: FrontDesk, door: Door) -> APIRouter:
     """Return the routes. The pages are for browsers and not part of the API's description."""
     routes = APIRouter(tags=["sign-in"], responses=shapes.REFUSALS)
 
@@ -56,7 +59,7 @@ def router(door: Door) -> APIRouter:
     async def login(request: Request) -> Response:
         wish = _wish(request, await request.body())
         try:
-            return await _let_in(door, request, wish)
+            return await _let_in(desk, door, request, wish)
         except (Unauthorised, Throttled) as error:
             return _refused(door, wish, error)
 
@@ -66,6 +69,7 @@ def router(door: Door) -> APIRouter:
         if caller.via in (Via.SESSION, Via.LINK):
             await door.end_sessions(lambda each: each.session_hash == caller.proof, caller.name)
             log.info("%s signed out at %s", caller.name, caller.address)
+            await desk.ledger.signed_out(caller, session=caller.proof[:SHORT])
         headers = {"Set-Cookie": cookies.clearing(secure=door.secure_cookies), "Cache-Control": "no-store"}
         if is_form(request.scope):
             return RedirectResponse("/login" if door.credentials.users is not None else "/", 303, headers)
@@ -92,7 +96,7 @@ def _json(body: bytes) -> Any:
         return None
 
 
-async def _let_in(door: Door, request: Request, wish: Wish) -> Response:
+async def _let_in(desk: FrontDesk, door: Door, request: Request, wish: Wish) -> Response:
     """Open a session for who typed the right password. Raises Unauthorised, Throttled, Forbidden."""
     if door.credentials.users is None:
         raise Forbidden("nobody can sign in here", mend="configure users_file")
@@ -102,12 +106,17 @@ async def _let_in(door: Door, request: Request, wish: Wish) -> Response:
         raise Throttled("too many sign-ins have failed", wait_s=wait_s, mend=f"try again in {wait_s:.0f} s")
     user = await door.passwords.check(door.credentials, wish.name, wish.password)
     if user is None:
-        log.warning("a sign-in as %r failed at %s", wish.name[:64], address)
+        # Only a name that somebody has: else it may be a password, typed into the wrong field.
+        name = wish.name if door.credentials.user(wish.name) is not None else UNKNOWN
+        log.warning("a sign-in as %s failed at %s", name, address)
+        await desk.ledger.sign_in_failed(name, address, "401 unauthorised")
         raise Unauthorised(WRONG)
     door.throttle.succeeded(wish.name, address, began_s)
     agent = request.headers.get("user-agent", "")
     cookie, session = await door.sign_in(user.name, proof_of(user), address=address, agent=agent)
     log.info("%s signed in at %s", user.name, address)
+    who = Caller(user.name, user.role, Via.SESSION, address, user.teams)
+    await desk.ledger.signed_in(who, session=session.short_id)
     headers = {"Set-Cookie": cookie, "Cache-Control": "no-store"}
     if wish.is_form:
         return RedirectResponse(wish.next_path, 303, headers)

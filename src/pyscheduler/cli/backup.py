@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from pyscheduler.cli.faults import CommandError, WrongUsage
-from pyscheduler.cli.options import json_option, verb
+from pyscheduler.cli.options import json_option, only_at_home, verb
 from pyscheduler.cli.session import Session, pass_session
 
 
+@only_at_home
 @verb("backup", "pysched backup /backup/pysched.db", 'pysched backup "/backup/pysched-$(date +%F).db"')
 @click.argument("target", type=click.Path(), metavar="FILE")
 @json_option
@@ -38,6 +39,7 @@ def backup(session: Session, target: str, as_json: bool) -> None:
         session.say(f"{file}: {size:,} bytes, checked" + (", in the place of an earlier backup" if replaced else ""))
 
 
+@only_at_home
 @verb("restore", "pysched restore /backup/pysched.db", "pysched restore /backup/pysched.db --yes")
 @click.argument("source", type=click.Path(), metavar="FILE")
 @click.option("--yes", is_flag=True, help="Do not ask.")

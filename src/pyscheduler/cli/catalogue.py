@@ -31,6 +31,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
         "show": Entry("show", "show", "Show one run: its fields, its attempts, its logbook."),
         "log": Entry("log", "log", "Print what an attempt has written; -f follows it."),
         "events": Entry("events", "events", "Show the logbook: who did what, the newest line first."),
+        "open": Entry("open_", "open_", "Print a link that lets one browser in, once."),
         "alerts": Entry("alerts", "alerts", "List alerts, the newest first, and whether people were told."),
         "why": Entry("why", "why", "Say why a job does not run, and what would release it."),
         "next": Entry("upcoming", "next_", "Show when jobs fire next, and what clock changes do."),
@@ -64,6 +65,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
     },
     "Keep": {
         "doctor": Entry("doctor", "doctor", "Examine machine and state, and say what to mend."),
+        "audit": Entry("audit", "audit", "Show who did what, or prove that the log is whole."),
         "backup": Entry("backup", "backup", "Copy the store, while the scheduler runs or not."),
         "restore": Entry("backup", "restore", "Put a backup of the store back in its place."),
         "hash-token": Entry("hashing", "hash_token", "Make an API token, and its hash for the tokens file."),

@@ -13,6 +13,7 @@ import json
 import os
 import shlex
 import socket
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -49,11 +50,31 @@ def segment(name: str) -> str:
     return quote(name, safe="")
 
 
-class SocketClient:
-    """A client of the scheduler behind one Unix socket. Each call is a connection of its own: no state, no waiting."""
+class HttpClient(ABC):
+    """What clients share: each call is a connection of its own, with no state and no waiting."""
 
-    def __init__(self, path: Path, config: Path, timeout_s: float = TIMEOUT_S) -> None:
-        self._path, self._config, self._timeout_s = path, config, timeout_s
+    _timeout_s: float
+    _base: str = ""
+    """What comes before every path."""
+
+    @abstractmethod
+    def _connection(self) -> http.client.HTTPConnection:
+        """Return a connection that is not open yet."""
+
+    @abstractmethod
+    def _unreachable(self, error: Exception) -> Unreachable:
+        """Say in an operator's words why there was no answer."""
+
+    def _more_headers(self, method: str) -> Mapping[str, str]:
+        """Return what a request carries beside the usual."""
+        del method
+        return {}
+
+    def _checked(self, answer: http.client.HTTPResponse, refusal: Refused | None) -> None:
+        """Raise what an answer is where it is none to go on with."""
+        del answer
+        if refusal is not None:
+            raise refusal
 
     def get(self, path: str, **query: object) -> Json:
         """Return the answer's JSON."""
@@ -69,12 +90,12 @@ class SocketClient:
         return self._ask("GET", _with_query(path, query))
 
     def _ask(self, method: str, target: str, body: bytes | None = None) -> tuple[bytes, Mapping[str, str]]:
-        connection = _UnixConnection(self._path, self._timeout_s)
-        headers = {"Accept": "application/json", "Connection": "close"}
+        connection = self._connection()
+        headers = {"Accept": "application/json", "Connection": "close", **self._more_headers(method)}
         if body is not None:
             headers["Content-Type"] = "application/json"
         try:
-            connection.request(method, target, body=body, headers=headers)
+            connection.request(method, self._base + target, body=body, headers=headers)
             with connection.getresponse() as answer:
                 data = answer.read(MAX_ANSWER + 1)
                 missing = answer.length
@@ -87,9 +108,18 @@ class SocketClient:
             connection.close()
         if len(data) > MAX_ANSWER:
             raise CommandError(f"the answer has more than {MAX_ANSWER >> 20} MiB", mend="ask for less with --limit")
-        if answer.status >= 400:
-            raise _refused(answer.status, data)
+        self._checked(answer, _refused(answer.status, data) if answer.status >= 400 else None)
         return data, {name.lower(): value for name, value in answer.getheaders()}
+
+
+class SocketClient(HttpClient):
+    """A client of the scheduler behind one Unix socket."""
+
+    def __init__(self, path: Path, config: Path, timeout_s: float = TIMEOUT_S) -> None:
+        self._path, self._config, self._timeout_s = path, config, timeout_s
+
+    def _connection(self) -> http.client.HTTPConnection:
+        return _UnixConnection(self._path, self._timeout_s)
 
     def _unreachable(self, error: Exception) -> Unreachable:
         """Say in an operator's words why there was no answer."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
-from pyscheduler.cli.options import verb
+from pyscheduler.cli.options import only_here, verb
 from pyscheduler.cli.session import Session, pass_session
 
 SHELLS = ("bash", "zsh", "fish")
 
 
+@only_here
 @verb(
     "completion",
     "pysched completion bash > ~/.local/share/bash-completion/completions/pysched",

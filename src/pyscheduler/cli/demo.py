@@ -15,7 +15,7 @@ from typing import Final
 import click
 
 from pyscheduler.cli.faults import CommandError
-from pyscheduler.cli.options import verb
+from pyscheduler.cli.options import only_here, verb
 from pyscheduler.cli.place import FILE_NAME, look_up
 from pyscheduler.cli.session import Session, pass_session
 
@@ -24,10 +24,19 @@ MARK: Final = "# A night of real work"
 """How the example's configuration begins: what begins otherwise is somebody's own."""
 
 
-@verb("demo", "pysched demo", "pysched demo --folder ~/pysched-demo")
-@click.option("--folder", type=click.Path(), default=FOLDER, show_default=True, help="Where it is put and run.")
+@only_here
+@verb(
+    "demo",
+    "pysched demo",
+    "pysched demo --folder ~/pysched-demo",
+    "pysched demo --serve   # a living day, in the browser",
+)
+@click.option("--folder", type=click.Path(), default=None, help=f"Where it is put and run. Default: {FOLDER}.")
+@click.option(
+    "--serve", "is_served", is_flag=True, help="Serve the console with a month of history and a day in full swing."
+)
 @pass_session
-def demo(session: Session, folder: str) -> int:
+def demo(session: Session, folder: str | None, is_served: bool) -> int:
     """Show a nightly chain of jobs from start to end.
 
     Copies the example into a folder, runs a scheduler on it, starts the night's jobs and shows the board until all have
@@ -36,8 +45,14 @@ def demo(session: Session, folder: str) -> int:
     rules by which the clocks of all time zones change.
 
     Run it again and it works on an earlier day. The folder stays, to look into and to play with.
+
+    With --serve it shows the console instead: a scratch state is filled with thirty days of a small company, one thing
+    of each kind has gone wrong today, and the address is printed. Ctrl-C ends it and removes the state, unless
+    --folder names an empty place for it.
     """
-    target = Path(folder).absolute()
+    if is_served:
+        return _serve(session, folder)
+    target = Path(folder or FOLDER).absolute()
     _put_example(target)
     place = look_up(target / FILE_NAME, session.environ)
     from pynet import loop
@@ -46,6 +61,19 @@ def demo(session: Session, folder: str) -> int:
 
     with logging_to(target / "pysched.log"):
         return loop.run(Show(session, place, _environment(target)).run())
+
+
+def _serve(session: Session, folder: str | None) -> int:
+    """Serve a living day. Raises CommandError where the folder holds something."""
+    from pyscheduler.cli.init import host_zone
+    from pyscheduler.cli.serve_demo import serve_demo
+
+    target = None if folder is None else Path(folder).absolute()
+    if target is not None:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise CommandError("something is there already", where=str(target), mend="name an empty folder, or none")
+        target.mkdir(parents=True, exist_ok=True)
+    return serve_demo(session, target, host_zone(session))
 
 
 def example() -> Path:

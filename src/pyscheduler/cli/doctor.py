@@ -8,7 +8,7 @@ from typing import Final
 
 from pyscheduler.cli import faults
 from pyscheduler.cli.checks.finding import Finding, Level, bad, ok, warn
-from pyscheduler.cli.options import file_argument, json_option, use_file, verb
+from pyscheduler.cli.options import file_argument, json_option, only_at_home, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.table import Cell, styled
 from pyscheduler.cli.text import on_one_line
@@ -19,18 +19,18 @@ _COLOURS: Final = {Level.OK: "green", Level.WARN: "yellow", Level.BAD: "red"}
 CLIENT_S: Final = 5.0
 
 
+@only_at_home
 @verb("doctor", "pysched doctor", "pysched doctor /etc/pysched.yaml --json")
 @file_argument
 @json_option
 @pass_session
-def doctor(session: Session, file: str | None, as_json: bool) -> int:
+def doctor(session: Session, as_json: bool) -> int:
     """Examine machine and state, and say what to mend.
 
     Looks at programs and zone data, the configuration, the state directory with its permissions, locks and room, the
     store page by page, the clock, and what around the scheduler would kill running jobs. Works whether the scheduler
     runs or not, and changes nothing. Each line is ok, warn or bad; the exit code is 1 where one is bad.
     """
-    use_file(session, file)
     found = []
     for finding in examine(session):
         found.append(finding)

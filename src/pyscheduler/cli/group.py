@@ -103,7 +103,7 @@ pysched = Commands(
     "pysched",
     callback=_pysched,
     params=[
-        *shared_options(),
+        *shared_options(whole=True),
         click.Option(
             ["--version"],
             is_flag=True,

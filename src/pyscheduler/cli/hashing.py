@@ -16,13 +16,14 @@ from typing import Final
 import click
 
 from pyscheduler.cli.faults import CommandError
-from pyscheduler.cli.options import json_option, verb
+from pyscheduler.cli.options import json_option, only_here, verb
 from pyscheduler.cli.session import Session, pass_session
 
 TOKEN_BYTES: Final = 32
 SHORTEST_PASSWORD: Final = 8
 
 
+@only_here
 @verb("hash-token", "pysched hash-token", "pysched hash-token --json")
 @json_option
 @pass_session
@@ -40,6 +41,7 @@ def hash_token(session: Session, as_json: bool) -> None:
         session.say_all(f"{name}: {value}" for name, value in made.items())
 
 
+@only_here
 @verb("hash-password", "pysched hash-password")
 @json_option
 @pass_session

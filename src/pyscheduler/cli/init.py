@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from pyscheduler.cli.faults import CommandError, WrongUsage
-from pyscheduler.cli.options import verb
+from pyscheduler.cli.options import only_here, verb
 from pyscheduler.cli.place import FILE_NAME
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.unit import Unit
@@ -20,6 +20,7 @@ UNIT_NAME = "pysched.service"
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
 
+@only_here
 @verb(
     "init",
     "pysched init",
@@ -60,7 +61,7 @@ def init(
 def _write_config(session: Session, target: Path) -> None:
     text = files("pyscheduler.cli").joinpath("first.yaml").read_text(encoding="utf-8")
     name = _NO_NAME.sub("-", target.absolute().parent.name).strip("-") or "pysched"
-    _write_new(target, text.replace("@NAME@", name[:64]).replace("@TIMEZONE@", _host_zone(session)))
+    _write_new(target, text.replace("@NAME@", name[:64]).replace("@TIMEZONE@", host_zone(session)))
     at = "" if target == Path(FILE_NAME) else f" -c {target}"
     session.say(f"{target} is written. What to do next:")
     session.say(f"  pysched validate{at}   checks it whenever it was changed")
@@ -120,7 +121,7 @@ def _me() -> str:
         return str(os.geteuid())
 
 
-def _host_zone(session: Session) -> str:
+def host_zone(session: Session) -> str:
     """Return this host's time zone as far as it has an IANA name, else UTC: the file says so either way."""
     from pyscheduler.timetable.zone import zone_names
 

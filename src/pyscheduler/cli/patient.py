@@ -26,12 +26,15 @@ GRACE_S: Final = 0.25
 
 
 class Patient:
-    """Passes everything on, some of it more than once. `tell` hears once that it waits, and what holds the start up."""
+    """Passes everything on, some of it more than once. `tell` hears once that it waits, and what holds the start up.
+
+    `place` None: the scheduler is on another machine, where nobody can look whether it is on its way.
+    """
 
     def __init__(
         self,
         client: Client,
-        place: Place,
+        place: Place | None,
         tell: Callable[[str], None],
         sleep: Callable[[float], None] = time.sleep,
         patience_s: float = PATIENCE_S,
@@ -66,10 +69,10 @@ class Patient:
         nobody = isinstance(error, Unreachable) and error.nobody
         if nobody and not self._has_paused:
             self._has_paused = True
-            if not at_home.on_its_way(self._place):
+            if not self._is_on_its_way():
                 self._sleep(GRACE_S)
                 return True
-        if self._left_s <= 0 or not (starting or (nobody and at_home.on_its_way(self._place))):
+        if self._left_s <= 0 or not (starting or (nobody and self._is_on_its_way())):
             return False
         self._tell_once("the scheduler is starting; waiting for it")
         if starting and error.what != STARTING:
@@ -77,6 +80,9 @@ class Patient:
         self._left_s -= LOOK_S
         self._sleep(LOOK_S)
         return True
+
+    def _is_on_its_way(self) -> bool:
+        return self._place is not None and at_home.on_its_way(self._place)
 
     def _tell_once(self, remark: str) -> None:
         if remark not in self._told:
@@ -90,9 +96,9 @@ class Patient:
             if error.what != STARTING:
                 mend = "it tries again by itself until that is mended; ask again in a moment"
             return Refused(error.what, where=error.where, mend=mend, status=error.status)
-        if not isinstance(error, Unreachable) or not error.nobody:
-            return error
         place = self._place
+        if not isinstance(error, Unreachable) or not error.nobody or place is None:
+            return error
         if (pid := at_home.scheduler_of(place.state_dir)) is not None:
             what = f"the scheduler (pid {pid}) has {place.state_dir} and does not answer: it is starting or stopping"
             return Unreachable(what, where=str(place.config), mend="its log says which; ask again in a moment")

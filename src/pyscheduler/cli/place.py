@@ -2,7 +2,7 @@
 
 The configuration is the one given with `-c`, else the one PYSCHED_CONFIG names, else `./pysched.yaml`. A thin command
 reads only its `scheduler:` section (`config.glance`), so that what is wrong elsewhere in the file cannot keep an
-operator from the running scheduler. DESIGN 9, 11.
+operator from the running scheduler. A scheduler at an address (`address.py`) says itself where it lives. DESIGN 9, 11.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from pyscheduler.cli.faults import NoConfiguration
+from pyscheduler.cli.address import Address
+from pyscheduler.cli.faults import NoConfiguration, WrongUsage
 from pyscheduler.cli.times import Times
 
 VARIABLE: Final = "PYSCHED_CONFIG"
@@ -62,3 +63,20 @@ def look_up(config: Path, environ: Mapping[str, str]) -> Place:
 
     found = glance(config, env=environ)
     return Place(config, found.name, found.timezone, found.state_dir, found.log_dir)
+
+
+def place_of(scheduler: Mapping[str, Any]) -> Place:
+    """Return the place that a scheduler says it has; its paths are those of its own machine."""
+    return Place(
+        Path(scheduler["config"]["path"]),
+        scheduler["name"],
+        scheduler["timezone"],
+        Path(scheduler["state_dir"]),
+        Path(scheduler["log_dir"]),
+    )
+
+
+def not_from_afar(what: str, address: Address) -> WrongUsage:
+    """Return the error for what can only be done on the scheduler's own machine; `what` ends in a verb."""
+    mend = "do it on that machine, or name a file here with -c and no --url"
+    return WrongUsage(f"{what} on the scheduler's own machine alone", where=str(address), mend=mend)

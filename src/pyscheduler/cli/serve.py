@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from pyscheduler.cli.at_home import announced
-from pyscheduler.cli.options import file_argument, use_file, verb
+from pyscheduler.cli.options import file_argument, only_here, verb
 from pyscheduler.cli.session import Session, pass_session
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
+@only_here
 @verb(
     "serve",
     "pysched serve",
@@ -28,7 +29,6 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 @pass_session
 def serve(
     session: Session,
-    file: str | None,
     log_level: str,
     log_file: str | None,
     exit_on_failure: bool,
@@ -43,7 +43,6 @@ def serve(
 
     Exits with 1 where the store cannot be used or another scheduler has it, with 2 where the configuration is wrong.
     """
-    use_file(session, file)
     path = session.config_path
     with announced(path):
         from pyscheduler.service import Options, run

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from pyscheduler.cli import times
+from pyscheduler.cli.address import Address, Elsewhere
 from pyscheduler.cli.client import Client, SocketClient
 from pyscheduler.cli.moments import settled
-from pyscheduler.cli.place import Place, find_config, look_up
+from pyscheduler.cli.place import Place, find_config, look_up, not_from_afar, place_of
 from pyscheduler.cli.terminal import Terminal
 from pyscheduler.cli.text import wrapped
 
@@ -42,18 +43,28 @@ class Session:
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     folder: Path = field(default_factory=Path.cwd)
     given_config: str | None = None
+    elsewhere: Elsewhere = field(default_factory=Elsewhere)
     connect: Callable[[Place, float], Client] = _connect
     now: Callable[[], datetime] = times.now
     shown_on: Terminal | None = None
 
     @cached_property
     def config_path(self) -> Path:
-        """The main configuration file. Raises NoConfiguration."""
+        """The main configuration file. Raises NoConfiguration, WrongUsage for a scheduler elsewhere."""
+        if self.address is not None:
+            raise not_from_afar("the scheduler's files are", self.address)
         return find_config(self.given_config, self.environ, self.folder)
 
     @cached_property
+    def address(self) -> Address | None:
+        """Where the scheduler answers, None where it is that of a file here. Raises WrongUsage."""
+        return self.elsewhere.address(self.environ, is_file_given=self.given_config is not None)
+
+    @cached_property
     def place(self) -> Place:
-        """Where the scheduler lives. Raises NoConfiguration, ConfigError."""
+        """Where the scheduler lives; one elsewhere is asked. Raises NoConfiguration, ConfigError; CommandError."""
+        if self.address is not None:
+            return place_of(self.client().get("/api/scheduler"))
         return look_up(self.config_path, self.environ)
 
     @cached_property
@@ -70,17 +81,33 @@ class Session:
         """Return the way to the running scheduler, which waits for one that is starting; nothing is asked yet."""
         from pyscheduler.cli.patient import Patient
 
-        return Patient(self.hasty_client(timeout_s), self.place, self.note)
+        client = self.hasty_client(timeout_s)
+        while self.elsewhere.noted:
+            self.note(self.elsewhere.noted.pop(0))
+        return Patient(client, self.place if self.address is None else None, self.note)
 
     def hasty_client(self, timeout_s: float) -> Client:
         """Return the way to the running scheduler for whoever takes no answer for an answer, and at once."""
+        if self.address is not None:
+            return self._remote_client(self.address, timeout_s)
         return self.connect(self.place, timeout_s)
 
     def looking(self) -> Client:
         """Return the way for those who only look: the running scheduler, or while none runs what its store says."""
+        if self.address is not None:
+            return self.client()
         from pyscheduler.cli.looking import Looking
 
         return Looking(self)
+
+    def _remote_client(self, address: Address, timeout_s: float) -> Client:
+        from pyscheduler.cli.remote import RemoteClient
+
+        return RemoteClient(address, self._token, timeout_s)
+
+    @cached_property
+    def _token(self) -> str | None:
+        return self.elsewhere.token(self.environ)
 
     def load(self, path: Path | None = None, *, allow_inactive: bool = True) -> Config:
         """Return the whole configuration of a file, by default this session's. Raises ConfigError, NoConfiguration.

@@ -14,7 +14,7 @@ import click
 from pyscheduler.cli import board
 from pyscheduler.cli.faults import CommandError, WrongUsage, no_such_job
 from pyscheduler.cli.moments import JUST_BEFORE, MOMENT, window
-from pyscheduler.cli.options import file_argument, json_option, use_file, verb
+from pyscheduler.cli.options import file_argument, json_option, only_here, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.text import wrapped
 from pyscheduler.cli.times import Times, json_instant
@@ -29,6 +29,7 @@ MOST_FIRINGS: Final = 200_000
 """More would take minutes and gigabytes: refused before anything is begun."""
 
 
+@only_here
 @verb(
     "simulate",
     "pysched simulate",
@@ -46,7 +47,6 @@ MOST_FIRINGS: Final = 200_000
 @pass_session
 def simulate(
     session: Session,
-    file: str | None,
     start: date | None,
     end: date | None,
     failures: tuple[str, ...],
@@ -63,7 +63,6 @@ def simulate(
     The engine begins without a history, so a run that needs one from before the window waits for it. The window spans
     366 days at most.
     """
-    use_file(session, file)
     config = session.load()
     times = Times.of(config.settings.timezone)
     first = start or times.local(session.now()).date()

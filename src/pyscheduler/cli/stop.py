@@ -9,7 +9,7 @@ from typing import Final
 
 from pyscheduler.cli import at_home
 from pyscheduler.cli.faults import CommandError, Unreachable
-from pyscheduler.cli.options import verb
+from pyscheduler.cli.options import only_at_home, verb
 from pyscheduler.cli.session import Session, pass_session
 
 PATIENCE_S: Final = 60.0
@@ -17,6 +17,7 @@ PATIENCE_S: Final = 60.0
 LOOK_S: Final = 0.1
 
 
+@only_at_home
 @verb("stop", "pysched stop", "pysched stop -c /etc/pysched/pysched.yaml")
 @pass_session
 def stop(session: Session) -> None:

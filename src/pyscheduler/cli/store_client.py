@@ -16,11 +16,21 @@ from pydantic import ValidationError
 
 from pyscheduler.api import logfile, logs
 from pyscheduler.api.alerts import query_of as alerts_asked
-from pyscheduler.api.asking import AlertsAsked, DeadAsked, EventsAsked, LogAsked, RunsAsked
+from pyscheduler.api.asking import AlertsAsked, AuditAsked, DeadAsked, EventsAsked, LogAsked, RunsAsked, VerifyAsked
+from pyscheduler.api.audit import known_of
+from pyscheduler.api.audit import query_of as rows_asked
 from pyscheduler.api.events import query_of as lines_asked
 from pyscheduler.api.runs import one_run, page_with_latest
 from pyscheduler.api.runs import query_of as runs_asked
-from pyscheduler.api.views import alert_view, dead_view, event_view, pause_view, run_view
+from pyscheduler.api.views import (
+    alert_view,
+    audit_view,
+    dead_view,
+    event_view,
+    pause_view,
+    run_view,
+    verified_view,
+)
 from pyscheduler.cli.client import Json
 from pyscheduler.cli.faults import CommandError, Refused, Unreachable
 from pyscheduler.cli.times import json_instant
@@ -56,6 +66,12 @@ class StoreClient:
                     return one_run(store, run_id, self._session.place.name)
                 case ["runs", run_id, "log"]:
                     return _log(store, run_id, LogAsked.model_validate(given))
+                case ["audit"]:
+                    rows = store.audit_entries(rows_asked(AuditAsked.model_validate(given)))
+                    return {"audit": list(map(audit_view, rows.items)), "next_cursor": rows.next_cursor}
+                case ["audit", "verify"]:
+                    known = known_of(VerifyAsked.model_validate(given).head)
+                    return verified_view(store.verify_audit(known))
                 case ["alerts"]:
                     alerts = store.alerts(alerts_asked(AlertsAsked.model_validate(given)))
                     views = [alert_view(told, self._session.place.name) for told in alerts.items]

@@ -1,31 +1,24 @@
 """`next`: when jobs fire, computed from the configuration file alone, so also for one that is not in force yet.
 
-Spec: jobs.md 14.1; DESIGN 8 row 4, 11.
+A scheduler with an address tells it of what it has in force. Spec: jobs.md 14.1; DESIGN 8 row 4, 11.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
-from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
+from pyscheduler.cli.ahead import Ahead, Document, ahead
 from pyscheduler.cli.complete import job_argument
-from pyscheduler.cli.faults import no_such_job
-from pyscheduler.cli.forecast import expected, forecast_table
-from pyscheduler.cli.history import not_begun, typical_durations
+from pyscheduler.cli.forecast import forecast_table
 from pyscheduler.cli.moments import MOMENT, window
 from pyscheduler.cli.options import json_option, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.table import table
-from pyscheduler.cli.times import Times, json_instant
-
-if TYPE_CHECKING:
-    from pyscheduler.config import Config
-    from pyscheduler.model.firing import Firing
-    from pyscheduler.model.job import Job
+from pyscheduler.cli.times import Times, json_instant, parse_instant
 
 RULE: Final = "CLOCK CHANGE"
 MAX_COUNT: Final = 1000
@@ -54,64 +47,31 @@ def next_(session: Session, job: str | None, count: int, after: date | None, as_
     firing of every job is shown.
 
     The answer comes from the configuration file; a scheduler that has not reloaded it may still follow an older one.
+    With --url it comes from the scheduler there.
     """
-    config = session.load()
-    since, _ = window(after, None, config.settings.timezone, session.now(), days=1, at_most=1)
+    source = ahead(session)
+    since, _ = window(after, None, source.timezone, session.now(), days=1, at_most=1)
     if job is None:
-        _next_of_all(session, config, since, as_json=as_json)
+        _next_of_all(session, source.jobs(since), as_json=as_json)
         return
-    definition = config.jobs.get(job)
-    if definition is None:
-        raise no_such_job(job, config.jobs, config.path)
-    firings = list(islice(_firings(config, definition, since), count))
+    found = source.job(job, since, count)
     if as_json:
-        session.print_json(_next_document(config, definition, firings))
-    elif firings:
-        session.say_all(_firing_table(session, config, definition, firings))
-        session.say_all(_rules_cut_off(session, config, definition, firings))
+        session.print_json(found)
+    elif found["firings"]:
+        session.say_all(_firing_table(session, source.timezone, found))
+        session.say_all(_rules_cut_off(session, found["firings"]))
     else:
-        _tell_without_firings(session, config, definition, since, count)
+        _tell_without_firings(session, source, found, since, count)
 
 
-def _firings(config: Config, job: Job, since: datetime) -> Iterator[Firing]:
-    timetable = config.timetable(job.name)
-    at = since
-    while job.enabled and (firing := timetable.next(at)) is not None:
-        yield firing
-        at = firing.scheduled_at
-
-
-def _next_document(config: Config, job: Job, firings: Sequence[Firing]) -> dict[str, object]:
-    from pyscheduler.timetable.wording import schedule_text
-
-    return {
-        "job": job.name,
-        "timezone": job.timezone,
-        "enabled": job.enabled,
-        "schedules": [*map(schedule_text, job.schedules), *(["manual"] if job.manual else [])],
-        "depends_on": [dependency.job for dependency in job.depends_on],
-        "firings": [_firing_json(config, job, firing) for firing in firings],
-    }
-
-
-def _firing_json(config: Config, job: Job, firing: Firing) -> dict[str, object]:
-    return {
-        "scheduled_at": json_instant(firing.scheduled_at),
-        "local": Times.of(job.timezone).local(firing.scheduled_at).isoformat(),
-        "run_date": firing.run_date.isoformat(),
-        "jitter_seconds": firing.jitter_s,
-        "rule": config.timetable(job.name).rule_at(firing),
-    }
-
-
-def _firing_table(session: Session, config: Config, job: Job, firings: Sequence[Firing]) -> Iterator[str]:
-    here, there = config.settings.timezone, job.timezone
+def _firing_table(session: Session, here: str, job: Document) -> Iterator[str]:
+    there = job["timezone"]
     headers = [f"LOCAL ({there})", *([f"HERE ({here})"] if here != there else []), "UTC", "RUN DATE", RULE]
     rows = []
-    for firing in firings:
-        at = firing.scheduled_at
+    for firing in job["firings"]:
+        at = parse_instant(firing["scheduled_at"])
         times = [Times.of(there).full(at), *([Times.of(here).full(at)] if here != there else []), _utc(at)]
-        rows.append([*times, str(firing.run_date), config.timetable(job.name).rule_at(firing)])
+        rows.append([*times, firing["run_date"], firing["rule"]])
     return _table(session, headers, rows)
 
 
@@ -122,56 +82,58 @@ def _table(session: Session, headers: list[str], rows: list[list[str]]) -> Itera
     return table(headers, rows, session.terminal)
 
 
-def _rules_cut_off(session: Session, config: Config, job: Job, firings: Sequence[Firing]) -> Iterator[str]:
+def _rules_cut_off(session: Session, firings: Sequence[Document]) -> Iterator[str]:
     """Yield what clock changes do in full, where the table's last column has no room for it."""
     if session.terminal.width is not None:
-        rules = (config.timetable(job.name).rule_at(firing) for firing in firings)
-        yield from dict.fromkeys(rule for rule in rules if rule)
+        yield from dict.fromkeys(firing["rule"] for firing in firings if firing["rule"])
 
 
 def _utc(instant: datetime) -> str:
     return json_instant(instant.replace(microsecond=0)).replace("T", " ")
 
 
-def _tell_without_firings(session: Session, config: Config, job: Job, since: datetime, count: int) -> None:
-    if not job.enabled or not job.dependency_only:
-        session.say(f"{job.name} does not fire: {_why_silent(job)}")
+def _tell_without_firings(session: Session, source: Ahead, job: Document, since: datetime, count: int) -> None:
+    name = job["job"]
+    if not job["enabled"] or not _only_follows(job):
+        session.say(f"{name} does not fire: {_why_silent(job)}")
         return
-    session.say(f"{job.name} has no schedule of its own: {_why_silent(job)}.")
-    until = since + timedelta(days=FOLLOWING_DAYS)
-    entries = not_begun(config, expected(config, since, until, typical_durations(config)), session.now())
-    found = [entry for entry in entries if entry.job == job.name]
+    session.say(f"{name} has no schedule of its own: {_why_silent(job)}.")
+    found = source.expected(since, since + timedelta(days=FOLLOWING_DAYS), name)
     if found:
-        session.say_all(forecast_table(session, config, found[:count]))
+        session.say_all(forecast_table(session, Times.of(source.timezone), found[:count]))
     else:
         session.say(f"No run of it is expected within {FOLLOWING_DAYS} days.")
 
 
-def _why_silent(job: Job) -> str:
-    if not job.enabled:
+def _only_follows(job: Document) -> bool:
+    """Whether its runs are created by its upstreams' runs (spec 4.5)."""
+    return not job["schedules"] and bool(job["depends_on"])
+
+
+def _why_silent(job: Document) -> str:
+    if not job["enabled"]:
         return "it is disabled"
-    if job.dependency_only:
-        return "it follows " + ", ".join(dict.fromkeys(dependency.job for dependency in job.depends_on))
-    return "its schedules are over" if job.schedules else "it runs when somebody triggers it"
+    if _only_follows(job):
+        return "it follows " + ", ".join(dict.fromkeys(job["depends_on"]))
+    has_schedule = any(schedule != "manual" for schedule in job["schedules"])
+    return "its schedules are over" if has_schedule else "it runs when somebody triggers it"
 
 
-def _next_of_all(session: Session, config: Config, since: datetime, *, as_json: bool) -> None:
-    found = [(job, next(_firings(config, job, since), None)) for job in config.jobs.values()]
+def _next_of_all(session: Session, found: Sequence[Document], *, as_json: bool) -> None:
     if as_json:
-        session.print_json({"jobs": [_next_document(config, job, [firing] if firing else []) for job, firing in found]})
+        session.print_json({"jobs": found})
         return
-    firing = [(job, first) for job, first in found if first is not None]
-    silent = [(job.name, _why_silent(job)) for job, first in found if first is None]
+    firing = [(job, job["firings"][0]) for job in found if job["firings"]]
+    silent = [(job["job"], _why_silent(job)) for job in found if not job["firings"]]
     if firing:
-        firing.sort(key=lambda pair: (pair[1].scheduled_at, pair[0].name))
-        rows = [_row_of_all(config, job, first) for job, first in firing]
+        firing.sort(key=lambda pair: (parse_instant(pair[1]["scheduled_at"]), pair[0]["job"]))
+        rows = [_row_of_all(job, first) for job, first in firing]
         session.say_all(_table(session, ["JOB", "LOCAL", "UTC", "RUN DATE", RULE], rows))
     if silent:
         session.say_all([""] * bool(firing))
         session.say_all(table(["JOB", "DOES NOT FIRE"], silent, session.terminal))
 
 
-def _row_of_all(config: Config, job: Job, firing: Firing) -> list[str]:
-    local = Times.of(job.timezone).full(firing.scheduled_at)
-    rule = config.timetable(job.name).rule_at(firing)
-    return [job.name, local, _utc(firing.scheduled_at), str(firing.run_date), rule]
+def _row_of_all(job: Document, firing: Document) -> list[str]:
+    at = parse_instant(firing["scheduled_at"])
+    return [job["job"], Times.of(job["timezone"]).full(at), _utc(at), firing["run_date"], firing["rule"]]

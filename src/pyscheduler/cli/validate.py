@@ -8,17 +8,18 @@ from pathlib import Path
 import click
 
 from pyscheduler.cli import faults
-from pyscheduler.cli.options import file_argument, json_option, use_file, verb
+from pyscheduler.cli.options import file_argument, json_option, only_here, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.model.problem import Problem, Severity
 
 
+@only_here
 @verb("validate", "pysched validate", "pysched validate /etc/pysched.yaml", "pysched validate new.yaml --json")
 @file_argument
 @click.option("--allow-inactive", is_flag=True, help="Only warn of jobs that need a part which is not active yet.")
 @json_option
 @pass_session
-def validate(session: Session, file: str | None, allow_inactive: bool, as_json: bool) -> int:
+def validate(session: Session, allow_inactive: bool, as_json: bool) -> int:
     """Check a configuration; every problem is told at once.
 
     Reads FILE (by default the configuration that the other commands use) with everything it includes, and starts
@@ -29,7 +30,6 @@ def validate(session: Session, file: str | None, allow_inactive: bool, as_json: 
     """
     from pyscheduler.config import build_config
 
-    use_file(session, file)
     path = session.config_path
     config, problems = build_config(path, env=session.environ, allow_inactive=allow_inactive)
     wrong = any(problem.severity is Severity.ERROR for problem in problems)
@@ -72,6 +72,7 @@ def _print(session: Session, path: Path, jobs: int, problems: list[Problem], *, 
             session.note("nothing will run: jobs stand under `jobs:`; `pysched init FILE` writes an example")
 
 
+@only_here
 @verb("schema", "pysched schema > pysched.schema.json", "# yaml-language-server: $schema=pysched.schema.json")
 @pass_session
 def schema(session: Session) -> None:

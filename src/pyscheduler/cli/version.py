@@ -5,11 +5,12 @@ from __future__ import annotations
 import platform
 
 from pyscheduler import __version__
-from pyscheduler.cli.options import json_option, verb
+from pyscheduler.cli.options import json_option, only_here, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.table import pairs
 
 
+@only_here
 @verb("version", "pysched version", "pysched version --json")
 @json_option
 @pass_session

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
+
+SHORT: Final = 12
+"""Characters of a hash that people call a session by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +33,7 @@ class Session:
     @property
     def short_id(self) -> str:
         """What people call it by: the beginning of its hash."""
-        return self.session_hash[:12]
+        return self.session_hash[:SHORT]
 
     def is_live(self, now: datetime) -> bool:
         """Whether it has neither ended nor been revoked."""

@@ -156,11 +156,16 @@ def _credentials(config: Config) -> Credentials:
 
 
 def _first_config(reading: Reading) -> Config:
-    """Read the configuration, from the cache in its state_dir where that has it. Raises ConfigError."""
+    """Read the configuration, from the cache in its state_dir where that has it. Raises ConfigError.
+
+    Before the first start there is no state_dir, and nothing is made yet: what else is wrong is still to be found out.
+    """
     more = {"env": reading.env, "allow_inactive": reading.allow_inactive}
     try:
-        folder = glance(reading.path, env=reading.env).state_dir / "cache"
+        folder: Path | None = glance(reading.path, env=reading.env).state_dir / "cache"
     except ConfigError:
+        folder = None
+    if folder is None or not folder.parent.is_dir():
         return load_config(reading.path, **more)  # type: ignore[arg-type]
     return load_cached(reading.path, folder, **more)  # type: ignore[arg-type]
 

@@ -328,7 +328,7 @@ def audit_values(entry: AuditEntry) -> Row:
 
 
 def audit_of(row: Row) -> AuditEntry:
-    """Return the entry of a whole row of the audit log."""
+    """Return the entry of a whole row of the audit log, whatever somebody has put there: one must be able to look."""
     number, at, actor, role, via, address, action, subject, reason, result, detail, previous, digest = row
     return AuditEntry(
         id=number,
@@ -341,10 +341,18 @@ def audit_of(row: Row) -> AuditEntry:
         subject=subject,
         reason=reason,
         result=result,
-        detail=json.loads(detail),
+        detail=_detail_of(detail),
         previous_hash=previous,
         hash=digest,
     )
+
+
+def _detail_of(text: str) -> Mapping[str, object]:
+    try:
+        found = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {"unreadable": str(text)}
 
 
 # --------------------------------------------------------------------------- sessions

@@ -6,7 +6,7 @@ The previews of trigger and backfill are fragments that the forms fetch before a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Annotated, Any, Final
 
@@ -21,7 +21,7 @@ from pyscheduler.engine.core import Engine
 from pyscheduler.engine.explain import say_in
 from pyscheduler.engine.pauses import Pause
 from pyscheduler.model.firing import Firing
-from pyscheduler.model.job import Dependency, DependsOn, Job, SourceRef
+from pyscheduler.model.job import DependsOn, Job, SourceRef
 from pyscheduler.model.run import Attempt, Run
 from pyscheduler.store import Store
 from pyscheduler.store.questions import RunQuery
@@ -30,6 +30,7 @@ from pyscheduler.web.ahead import backfill, followers
 from pyscheduler.web.asked import BackfillAsked, JobsPage, Paged, PreviewAsked, link
 from pyscheduler.web.press import Press
 from pyscheduler.web.record import record, strip
+from pyscheduler.web.standing import standing_runs
 
 NEXT: Final = 10
 LOOKED_AT: Final = 100
@@ -66,7 +67,7 @@ class Neighbour:
     on: DependsOn
     offset: int
     run_date: date | None
-    run: Run | None
+    run: Run | None = None
     is_known: bool = True
 
 
@@ -93,6 +94,10 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
         engine, found = desk.engine, desk.job(name)
         now, day = engine.clock.now(), _default_date(engine, found)
         values = await desk.ask(lambda store: _one(engine.config, store, found, now, day))
+        sides = await _with_runs(
+            desk, list(_upstream(engine.config, found, day)), list(_downstream(engine.config, found, day))
+        )
+        values |= {"upstream": sides[0], "downstream": sides[1]}
         values["pairs"] = [(desk.with_reason(run), attempt) for run, attempt in values["pairs"]]
         pauses = engine.desk.pauses
         return await press.page(
@@ -168,8 +173,6 @@ def _one(config: Config, store: Store, job: Job, now: datetime, day: date) -> di
         "pairs": pairs,
         "record": numbers,
         "strip": strip(pairs, numbers.median_s, now),
-        "upstream": list(_upstream(config, store, job, day)),
-        "downstream": list(_downstream(config, store, job, day)),
         "told": told,
         "untold": untold,
         "open_runs": [run for run, _ in pairs if not run.is_final],
@@ -187,35 +190,28 @@ def _coming(config: Config, job: Job, after: datetime) -> Iterator[Coming]:
         after = firing.scheduled_at
 
 
-def _upstream(config: Config, store: Store, job: Job, day: date) -> Iterator[Neighbour]:
-    shift = config.calendar_for(job).shift
-    days = {edge: shift(day, edge.run_date) for edge in job.depends_on}
-    standing = _standing(store, {(edge.job, there) for edge, there in days.items() if there is not None})
-    for edge, there in days.items():
-        run = None if there is None else standing.get((edge.job, there))
-        yield Neighbour(edge.job, edge.on, edge.run_date, there, run, edge.job in config.jobs)
+def _upstream(config: Config, job: Job, day: date) -> Iterator[Neighbour]:
+    for edge in job.depends_on:
+        there = config.calendar_for(job).shift(day, edge.run_date)
+        yield Neighbour(edge.job, edge.on, edge.run_date, there, is_known=edge.job in config.jobs)
 
 
-def _downstream(config: Config, store: Store, job: Job, day: date) -> Iterator[Neighbour]:
-    found: list[tuple[str, Dependency, date | None]] = []
+def _downstream(config: Config, job: Job, day: date) -> Iterator[Neighbour]:
     for name in config.dependents(job.name):
         for edge in config.jobs[name].depends_on:
             if edge.job == job.name:
                 days = config.calendar_for(name).unshift(day, edge.run_date)
-                found.append((name, edge, days[-1] if days else None))
-    standing = _standing(store, {(name, there) for name, _, there in found if there is not None})
-    for name, edge, there in found:
-        yield Neighbour(name, edge.on, edge.run_date, there, standing.get((name, there)) if there else None)
+                yield Neighbour(name, edge.on, edge.run_date, days[-1] if days else None)
 
 
-def _standing(store: Store, days: set[tuple[str, date]]) -> dict[tuple[str, date], Run]:
-    """Return the run that stands for each job and date that has one."""
-    found: dict[tuple[str, date], Run] = {}
-    for run in store.runs_of_days(days)[0] if days else ():
-        other = found.get((run.job, run.run_date))
-        if other is None or (run.scheduled_at, run.seq) > (other.scheduled_at, other.seq):
-            found[run.job, run.run_date] = run
-    return found
+async def _with_runs(desk: FrontDesk, *sides: list[Neighbour]) -> list[list[Neighbour]]:
+    """Return neighbours with the runs that stand for their dates."""
+    days = {(each.job, each.run_date) for side in sides for each in side if each.run_date is not None}
+    runs = await standing_runs(desk, days)
+    return [
+        [replace(each, run=runs.get((each.job, each.run_date)) if each.run_date else None) for each in side]
+        for side in sides
+    ]
 
 
 def _definition(job: Job, view: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:

@@ -73,7 +73,7 @@ def lane(
     coming = _within(expected, span, now)
     bars, ghosts = _in_rows(span, now, done[:SHOWN]), _in_rows(span, now, coming[:SHOWN])
     rows = max((bar.row + 1 for bar in (*bars, *ghosts)), default=1)
-    bar_band, ghost_band = _band(span, now, done[SHOWN:]), _band(span, now, coming[SHOWN:])
+    bar_band, ghost_band = _band(span, now, done[SHOWN:], on=more), _band(span, now, coming[SHOWN:])
     return Lane(job, bars, bar_band, ghosts, ghost_band, rows, more)
 
 
@@ -97,10 +97,12 @@ def _in_rows(span: Span, now: datetime, pieces: Sequence[Piece]) -> tuple[Bar, .
     return tuple(bars)
 
 
-def _band(span: Span, now: datetime, pieces: Sequence[Piece]) -> Band | None:
+def _band(span: Span, now: datetime, pieces: Sequence[Piece], *, on: bool = False) -> Band | None:
+    """Return many pieces as one; `on`: there are more of them, nobody knows until when, now at most."""
     if not pieces:
         return None
-    left, width = _place(span, pieces[0].start, max(_end(piece, now) for piece in pieces))
+    end = max(_end(piece, now) for piece in pieces)
+    left, width = _place(span, pieces[0].start, max(end, now) if on else end)
     return Band(len(pieces), left, width)
 
 

@@ -100,6 +100,11 @@ def plain(text: str) -> str:
     return "".join(character if _is_harmless(character) else _escaped(character) for character in text)
 
 
+def reason_beside(state: str, reason: str) -> str:
+    """Return a reason as it is said beside its state: `blocked: a (D) failed` needs no second `blocked`."""
+    return reason.removeprefix(f"{state}: ")
+
+
 def _is_harmless(character: str) -> bool:
     return character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs")
 

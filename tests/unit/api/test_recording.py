@@ -163,8 +163,8 @@ async def test_long_lists_are_cut_and_parts_left_out() -> None:
     """A row stays small."""
     book = Book()
     watch, _ = recorder(book)
-    watch.begin(json.dumps({"runs": [str(n) for n in range(30)], "to": {"a": 1}}).encode())
+    watch.begin(json.dumps({"run_ids": [str(n) for n in range(30)], "to": {"a": [1], "b": 2}}).encode())
     (entry,) = book.announced
-    assert entry.detail["to"] == "…"
-    assert isinstance(runs := entry.detail["runs"], list)
+    assert entry.detail["to"] == {"a": "…", "b": 2}
+    assert isinstance(runs := entry.detail["run_ids"], list)
     assert runs[-2:] == ["19", "and 10 more"]

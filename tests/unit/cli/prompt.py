@@ -73,10 +73,14 @@ class Prompt:
         self.config.write_text(CONFIG)
 
     def __call__(
-        self, *arguments: str, terminal: Terminal | None = None, now: Callable[[], datetime] = lambda: NOW
+        self,
+        *arguments: str,
+        terminal: Terminal | None = None,
+        now: Callable[[], datetime] = lambda: NOW,
+        environ: Mapping[str, str] | None = None,
     ) -> Said:
         session = Session(
-            environ={"PATH": "/usr/bin:/bin"},
+            environ={"PATH": "/usr/bin:/bin", **(environ or {})},
             folder=self.folder,
             connect=lambda _place, _timeout: self.scheduler,
             now=now,

@@ -13,7 +13,7 @@ from tests.unit.cli.prompt import Prompt
 
 NAMES = """demo init validate schema serve stop status jobs runs show log events trigger hold release kill rerun
 force-start skip mark-success mark-failed cancel pause resume backfill reload catch-up next forecast why diff
-simulate doctor backup restore hash-token hash-password version completion"""
+simulate alerts replay doctor backup restore audit open hash-token hash-password version completion"""
 WANTED = NAMES.split()
 
 
@@ -62,14 +62,39 @@ def test_a_misspelt_command_gets_a_hint(pysched: Prompt) -> None:
     assert said.err.startswith("error: there is no command 'statsu'; did you mean status?")
 
 
-@pytest.mark.parametrize(
-    "given", [["--url", "http://x", "status"], ["status", "--url", "http://x"], ["status", "--token", "t"]]
-)
-def test_a_remote_scheduler_belongs_to_a_later_release(pysched: Prompt, given: list[str]) -> None:
-    """Said, not taken for a typing mistake; the token is not repeated."""
-    said = pysched(*given)
+def test_no_token_is_taken_from_the_arguments(pysched: Prompt) -> None:
+    """Whoever lists processes would see it; it is not repeated either."""
+    said = pysched("status", "--token", "s3cret-token")
     assert said.code == 2
-    assert "this release has none yet" in said.err
+    assert "name that with --token-file" in said.err
+    assert "s3cret" not in said.err
+
+
+AT_HOME = ["stop", "doctor", "backup x.db", "restore x.db", "open"]
+HERE = ["serve", "init", "demo", "validate", "schema", "simulate", "hash-token", "hash-password", "version"]
+
+
+@pytest.mark.parametrize("typed", AT_HOME + HERE)
+def test_what_works_on_one_machine_says_so(pysched: Prompt, typed: str) -> None:
+    """Never on another scheduler than the one that was named."""
+    said = pysched("--url", "https://scheduler.example", *typed.split())
+    assert said.code == 2
+    name = typed.split()[0]
+    what = f"error: https://scheduler.example: `pysched {name}` works on the scheduler's own machine alone"
+    assert said.err.splitlines()[0] == what
+
+
+@pytest.mark.parametrize("typed", AT_HOME)
+def test_an_address_in_the_environment_keeps_it_from_the_wrong_scheduler(pysched: Prompt, typed: str) -> None:
+    """`pysched stop` with PYSCHED_URL is meant for that one, not for the one whose file happens to lie here."""
+    said = pysched(*typed.split(), environ={"PYSCHED_URL": "https://scheduler.example"})
+    assert said.code == 2
+    assert "own machine alone" in said.err
+
+
+def test_what_asks_no_scheduler_takes_no_notice_of_an_address_in_the_environment(pysched: Prompt) -> None:
+    """A file is checked where it lies."""
+    assert pysched("validate", environ={"PYSCHED_URL": "https://scheduler.example"}).code == 0
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_a_history_that_cannot_be_read_is_done_without(night: Prompt, monkeypatc
     def closed(_config: object) -> dict[str, float]:
         raise StoreUnavailable("this user may not look into the folder", where="state")
 
-    monkeypatch.setattr("pyscheduler.cli.forecast.typical_durations", closed)
+    monkeypatch.setattr("pyscheduler.cli.ahead.typical_durations", closed)
     said = night("forecast", "--to", "2027-05-21T02:00")
     assert said.code == 0
     assert "2 runs expected" in said.out

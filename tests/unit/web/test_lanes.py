@@ -59,3 +59,13 @@ def test_too_many_become_a_band() -> None:
     assert found.ghost_band.count == 24 * 60 - SHOWN
     assert round(found.ghost_band.left + found.ghost_band.width) == 100
     assert found.bar_band is None
+
+
+def test_a_band_with_more_behind_it_goes_on_until_now() -> None:
+    """Nobody looked further; the band must not look like an end."""
+    ran = [piece(n / 60, 1 / 60) for n in range(SHOWN + 50)]
+    ending, going_on = (lane("a", SPAN, NOON, ran, [], more=more).bar_band for more in (False, True))
+    assert ending is not None
+    assert going_on is not None
+    assert ending.left + ending.width < 25
+    assert going_on.left + going_on.width == 50

@@ -35,7 +35,7 @@ class _Tail(threading.Thread):
         self.kept = b""
 
     def run(self) -> None:
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError), self._pipe:
             while piece := os.read(self._pipe.fileno(), 65536):
                 self.kept = (self.kept + piece)[-KEPT_BYTES:]
 
@@ -74,11 +74,11 @@ class CommandNotifier:
         try:
             code = process.wait(max(0.0, until - time.monotonic()))
         except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)  # not reaped yet, so the number is still its own
+            process.wait()
             raise NotifyError(f"the command did not end within {self._timeout_s:g} s") from None
         finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
             tail.join(LAST_WORDS_S)
         if code != 0:
             how = f"signal {-code}" if code < 0 else f"exit {code}"

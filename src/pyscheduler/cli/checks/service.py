@@ -43,7 +43,8 @@ def told_by(told: View) -> Iterator[Finding]:
     """Judge the scheduler's own words."""
     config = told["config"]
     jobs = counted(config["jobs"], "job")
-    yield ok("scheduler", f"{told['name']} runs, {jobs}, configuration version {config['version']}")
+    where = f", at http://{told['listen']}" if told.get("listen") else ""
+    yield ok("scheduler", f"{told['name']} runs, {jobs}, configuration version {config['version']}{where}")
     if told["version"] != __version__:
         what = f"it is release {told['version']}, and this command is {__version__}"
         yield warn("release", what, "restart the scheduler: running jobs go on")

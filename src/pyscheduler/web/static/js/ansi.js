@@ -5,6 +5,8 @@ import { AnsiUp } from "../vendor/ansi_up.js";
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f]/g;
 const TURNING = /[\u202a-\u202e\u2066-\u2069\u200e\u200f]/g;
+// A colour of a job's own choice is only hinted at: it must be readable on both grounds.
+const GROUNDS = { fg: "--ink", bg: "--sunk" };
 const SIXTEEN = /^ansi-/;
 
 /** Return text without anything that hides or turns text around; escape codes stay. */
@@ -38,7 +40,7 @@ class Painter extends AnsiUp {
   colour(span, colour, kind, property) {
     if (!colour) return;
     if (SIXTEEN.test(colour.class_name)) span.classList.add(`${colour.class_name}-${kind}`);
-    else span.style[property] = `rgb(${colour.rgb.join(",")})`;
+    else span.style[property] = `color-mix(in srgb, rgb(${colour.rgb.join(",")}) 35%, var(${GROUNDS[kind]}))`;
   }
 
   process_hyperlink(packet) {

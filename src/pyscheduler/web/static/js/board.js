@@ -1,6 +1,7 @@
 // The board: dates, saved views, a selection with its actions, and rows that follow what happens.
 // The filter form itself is htmx's: it fetches the page and swaps #board, #chips and #stepper.
 import { act } from "./act.js";
+import { currentRow } from "./keys.js";
 import { listen } from "./live.js";
 import { api, failed, fragment, make, mark } from "./talk.js";
 
@@ -14,6 +15,7 @@ const form = document.getElementById("filters");
 const picked = new Set();
 let lastPick = null;
 let touched = 0;
+let kept = null; // the row somebody is at, while the table is swapped
 
 // ----------------------------------------------------------------- the address
 
@@ -209,7 +211,7 @@ document.addEventListener("click", (event) => {
     for (const box of boxes()) picked[event.target.checked ? "add" : "delete"](runOf(box));
     drawSelection();
   }
-  for (const open of document.querySelectorAll("details.more[open]")) if (!open.contains(event.target)) open.open = false;
+  for (const open of document.querySelectorAll("details.more[open]")) if (!event.composedPath().includes(open)) open.open = false;
 });
 document.addEventListener("rowkey", (event) => {
   const row = event.target;
@@ -229,7 +231,15 @@ document.addEventListener("keydown", (event) => {
 });
 document.addEventListener("pointermove", () => (touched = performance.now()), { passive: true });
 document.addEventListener("acted", (event) => note(event.detail.runs));
-document.addEventListener("htmx:afterSwap", drawSelection);
+// The field is searched while it is typed in; leaving it is no news, and would swap rows under somebody's hands.
+document.getElementById("q").addEventListener("change", (event) => event.stopPropagation());
+document.addEventListener("htmx:beforeSwap", () => (kept = { run: currentRow()?.dataset.run, focused: currentRow()?.contains(document.activeElement) }));
+document.addEventListener("htmx:afterSwap", () => {
+  const row = kept?.run && document.getElementById(`r-${kept.run}`);
+  row?.classList.add("current");
+  if (row && kept.focused) row.querySelector("[data-open]").focus({ preventScroll: true });
+  drawSelection();
+});
 document.addEventListener("htmx:sendError", () => failed(new Error("the scheduler is out of reach")));
 document.getElementById("views").addEventListener("click", onViews);
 document.getElementById("view-name")?.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());

@@ -58,6 +58,7 @@ async function send(form, after) {
     const text = error.mend ? `${error.message}: ${error.mend}` : error.message;
     if (alert) Object.assign(alert, { hidden: false, textContent: text });
     else toast(text, { bad: true });
+    form.dispatchEvent(new CustomEvent("form-refused", { bubbles: true, detail: error }));
   } finally {
     button.disabled = false;
   }

@@ -7,6 +7,7 @@ export class Refused extends Error {
     super(body?.error || `the scheduler answered ${status}`);
     this.status = status;
     this.mend = body?.mend || "";
+    this.problems = body?.problems || [];
   }
 }
 

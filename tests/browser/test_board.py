@@ -1,0 +1,197 @@
+"""The board in a real browser: it follows what happens, answers to the keyboard, acts on many, and fits a phone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import NARROW, WIDE, OpenPage, until
+from tests.browser.world import World
+
+
+def row(page: Any, run: str) -> Any:
+    """Return a run's row."""
+    return page.locator(f'[data-run="{run}"]')
+
+
+def test_a_change_is_on_the_screen_without_anybody_asking(own_world: World, open_page: OpenPage) -> None:
+    """A run ends, and its row says so where it stood; the counts follow."""
+    page = open_page(own_world, "/")
+    run = own_world.runs["long-report"]
+    assert row(page, run).get_attribute("data-state") == "running"
+    page.keyboard.press("j")  # somebody is at work here: rows stay where they are
+    place = page.locator("#rows tr").evaluate_all("(rows, id) => rows.findIndex((row) => row.dataset.run === id)", run)
+    (own_world.service.home / "go").touch()
+    page.wait_for_selector(f'[data-run="{run}"][data-state="succeeded"]')
+    rows = page.locator("#rows tr")
+    assert rows.evaluate_all("(rows, id) => rows.findIndex((row) => row.dataset.run === id)", run) == place
+    until(page, "document.querySelector('[data-count=running]').textContent === '0'")
+    page.wait_for_selector("#reorder:not([hidden])")
+    page.click("#reorder")
+    until(page, "document.querySelector('#rows tr:last-child').dataset.state === 'succeeded'")
+
+
+def test_a_lost_scheduler_is_told_with_its_age_and_forgotten_when_it_is_back(
+    own_world: World, open_page: OpenPage
+) -> None:
+    """After ten silent seconds a banner says how old the page is; it goes when news come again."""
+    open_page.expect("net::ERR")  # type: ignore[attr-defined]
+    page = open_page(own_world, "/")
+    own_world.relay.is_cut = True
+    page.wait_for_selector("#stale:not([hidden])", timeout=30_000)
+    assert "Nothing heard from the scheduler for 1" in page.inner_text("#stale")
+    own_world.relay.is_cut = False
+    page.wait_for_selector("#stale[hidden]", state="attached", timeout=30_000)
+
+
+def test_everything_goes_by_keyboard(own_world: World, open_page: OpenPage) -> None:
+    """Filter, move, select, act with a reason, open, and go elsewhere: no hand leaves the keys."""
+    page = open_page(own_world, "/")
+    page.keyboard.press("/")
+    page.keyboard.type("held-exp")
+    until(page, "document.querySelectorAll('#rows tr').length === 1")
+    assert "q=held-exp" in page.url
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("h")
+    page.wait_for_selector("#ask[open] .preview")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.type("it is ready now")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    own_world.service.until_state(own_world.runs["held-export"], "succeeded")
+    lines = own_world.service.get(f"/api/events?run={own_world.runs['held-export']}&action=release")["events"]
+    assert "it is ready now" in str(lines)
+    page.wait_for_selector('#rows tr[data-state="succeeded"]')
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs/held-export.*")
+    page.keyboard.press("g")
+    page.keyboard.press("b")
+    page.wait_for_url(f"{own_world.url}/")
+
+
+def test_many_runs_are_acted_on_with_one_result_each(own_world: World, open_page: OpenPage) -> None:
+    """Select, see what will happen, give a reason; those that could not are named with why."""
+    page = open_page(own_world, "/")
+    for job in ("load-ledger", "hostile", "long-report"):
+        row(page, own_world.runs[job]).locator("[data-pick]").check()
+    assert page.inner_text("#picked") == "3"
+    page.click('[data-bulk="rerun"]')
+    page.wait_for_selector("#ask .preview")
+    assert own_world.runs["long-report"] in page.inner_text("#ask .preview")
+    page.fill("#ask-reason", "disk was full")
+    page.click('#ask button[value="yes"]')
+    page.wait_for_selector("#ask .results")
+    assert "2 done, 1 not" in page.inner_text("#ask h2")
+    for job in ("load-ledger", "hostile"):
+        assert own_world.service.run(own_world.runs[job])["reruns"] == 1
+
+
+def test_shift_selects_a_range_and_all_that_match(a_world: World, open_page: OpenPage) -> None:
+    """As in a file manager; "all that match" goes beyond the page."""
+    page = open_page(a_world, "/")
+    picks = page.locator("[data-pick]")
+    picks.nth(1).click()
+    picks.nth(4).click(modifiers=["Shift"])
+    assert page.inner_text("#picked") == "4"
+    page.click("#pick-all")
+    until(page, "Number(document.getElementById('picked').textContent) > 4")
+    assert page.inner_text("#picked") == page.get_attribute("#board", "data-matching")
+    page.keyboard.press("Escape")
+    assert page.locator("#action-bar").is_hidden()
+
+
+def test_chips_filter_and_live_in_the_address(a_world: World, open_page: OpenPage) -> None:
+    """What is on the screen can be sent to somebody: the address holds it, and the back key undoes it."""
+    page = open_page(a_world, "/")
+    before = page.locator("#rows tr").count()
+    page.click("label:has(#chip-failed)")
+    until(page, "[...document.querySelectorAll('#rows tr')].every((row) => row.dataset.state === 'failed')")
+    assert "state=failed" in page.url
+    page.reload()
+    assert page.locator("#rows tr").count() == 2
+    page.go_back()
+    until(page, "(count) => document.querySelectorAll('#rows tr').length === count", before)
+
+
+def test_a_view_can_be_kept_by_name(a_world: World, open_page: OpenPage) -> None:
+    """Kept in this browser, without its date; forgotten with one click."""
+    page = open_page(a_world, "/?state=blocked&date=2026-01-05")
+    page.click(".views summary")
+    page.fill("#view-name", "stuck <b>things</b>")
+    page.click("[data-save]")
+    link = page.locator("#views a")
+    assert link.inner_text() == "stuck <b>things</b>"
+    assert link.get_attribute("href") == "/?state=blocked"
+    page.click("[data-drop]")
+    assert link.count() == 0
+
+
+def test_the_palette_goes_anywhere(a_world: World, open_page: OpenPage) -> None:
+    page = open_page(a_world, "/")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("hostile.")
+    page.wait_for_selector('#palette [aria-selected="true"][data-href^="/runs/hostile"]')
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs/hostile.*")
+
+
+def test_the_help_tells_the_keys(a_world: World, open_page: OpenPage) -> None:
+    page = open_page(a_world, "/")
+    page.keyboard.press("?")
+    assert page.locator("#help").is_visible()
+    page.keyboard.press("Escape")
+    assert page.locator("#help").is_hidden()
+
+
+def test_dark_and_light_are_chosen_once(a_world: World, open_page: OpenPage) -> None:
+    """The choice outlives the page; without one the system's counts."""
+    page = open_page(a_world, "/", scheme="light")
+    page.click(".top-right [data-theme-toggle]")
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.body).colorScheme") == "dark"
+
+
+@pytest.mark.parametrize("path", ["/", "/runs/{hostile}", "/runs/{long-report}", "/nowhere"])
+def test_a_phone_needs_no_sideways_scroll_and_hits_what_it_aims_at(
+    a_world: World, open_page: OpenPage, path: str
+) -> None:
+    """390 pixels: nothing sticks out, and what is tapped is at least 40 pixels high or wide."""
+    open_page.expect("404")  # type: ignore[attr-defined]
+    page = open_page(a_world, _path(a_world, path), size=NARROW, touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW[0]
+    small = page.evaluate(
+        """[...document.querySelectorAll('button, select, summary, input:not([type=checkbox])')]
+        .map((each) => [each.outerHTML.slice(0, 90), each.getBoundingClientRect()])
+        .filter(([, box]) => box.width && box.height && Math.min(box.height, box.width) < 39.5).map(([text]) => text)"""
+    )
+    assert small == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "path", ["/", "/runs/{hostile}", "/runs/{load-ledger}", "/?q=nothing-is-called-that", "/nowhere"]
+)
+def test_axe_finds_no_fault(a_world: World, open_page: OpenPage, path: str, scheme: str) -> None:
+    """WCAG 2.2 AA as far as axe can tell, wide and narrow, dark and light."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    open_page.expect("404")  # type: ignore[attr-defined]
+    for size in (WIDE, NARROW):
+        page = open_page(a_world, _path(a_world, path), size=size, scheme=scheme)
+        found = Axe().run(page)
+        faults = [
+            (fault["id"], node["html"][:160], node["any"][0]["message"] if node["any"] else "")
+            for fault in found.response["violations"]
+            for node in fault["nodes"]
+        ]
+        assert faults == []
+
+
+def _path(place: World, path: str) -> str:
+    """Return a path with the run that is named in it by its job."""
+    job = path.partition("{")[2].rstrip("}")
+    return path.replace(f"{{{job}}}", place.runs[job]) if job else path

@@ -1,0 +1,157 @@
+"""Signing in to a real service: sessions that last over a restart, files that change under it, doors that lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.serving import Served, served
+from tests.visitors import LINE, PASSWORD, ROLES, Visitor, port_of, put, token_of, tokens, users
+
+TEXT = """
+scheduler:
+  {state_dir: state, log_dir: logs, listen: "127.0.0.1:0", api_tokens_file: tokens.yaml, users_file: users.yaml}
+jobs:
+  quick: {command: "true", schedule: manual}
+  books: {command: "true", schedule: manual, allow: [finance]}
+  after: {command: "true", depends_on: [books], allow: [audit]}
+"""
+OTHER_LINE = LINE[:-1] + ("0" if LINE[-1] != "0" else "1")
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    put(tmp_path, "tokens.yaml", tokens(teams={"operator": "finance"}))
+    put(tmp_path, "users.yaml", users())
+    with served(tmp_path, TEXT) as found:
+        yield found.start()
+
+
+def visitor(service: Served, role: str = "") -> Visitor:
+    found = Visitor(port_of(service))
+    if role:
+        assert found.sign_in(role).status == 200
+    return found
+
+
+def looks(guest: Visitor) -> int:
+    return guest.ask("GET", "/api/runs").status
+
+
+def test_a_session_lasts_over_a_restart_and_not_over_a_sign_out(service: Served) -> None:
+    """The store remembers it; signing out is remembered too, and takes nobody else's."""
+    ann, bob = visitor(service, "admin"), visitor(service, "viewer")
+    service.kill()
+    service.start()
+    ann.port = bob.port = port_of(service)
+    service.until(lambda: looks(ann) == 200, "the sessions are read back")
+    assert ann.ask("POST", "/logout").status == 200
+    assert looks(ann) == 401
+    assert looks(bob) == 200
+    service.stop()
+    service.start()
+    ann.port = bob.port = port_of(service)
+    service.until(lambda: looks(bob) == 200, "the sessions are read back")
+    assert looks(ann) == 401
+
+
+def test_a_form_signs_in_too_and_goes_where_it_was_going(service: Served) -> None:
+    """Within this site; a wrong password shows the form again, and says no more than that."""
+    guest = visitor(service)
+    form = {"content_type": "application/x-www-form-urlencoded"}
+    assert '<form method="post" action="/login">' in guest.ask("GET", "/login").body
+    body = f"name=admin&password={PASSWORD.replace(' ', '+')}&next=%2Fgraph%3Ftag%3Da".encode()
+    answer = guest.ask("POST", "/login", body, **form)
+    assert (answer.status, answer.headers["location"]) == (303, "/graph?tag=a")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Lax" in cookie
+    assert "Secure" not in cookie, "over loopback there is no HTTPS"
+    elsewhere = guest.ask("POST", "/login", body.replace(b"%2Fgraph", b"%2F%2Fevil.example"), **form)
+    assert elsewhere.headers["location"] == "/"
+    wrong = [guest.ask("POST", "/login", f"name={name}&password=x".encode(), **form) for name in ("admin", "nobody")]
+    assert [answer.status for answer in wrong] == [401, 401]
+    assert wrong[0].body == wrong[1].body.replace("nobody", "admin")
+    assert guest.ask("POST", "/login", body, **form, sec_fetch_site="cross-site").status == 403
+
+
+def test_five_wrong_passwords_lock_the_name_and_the_address(service: Served) -> None:
+    """429 even for the right password, with how long to wait."""
+    guest = visitor(service)
+    assert [guest.sign_in("admin", "wrong").status for _ in range(5)] == [401] * 5
+    answer = guest.sign_in("admin")
+    assert answer.status == 429
+    assert 1 <= int(answer.headers["retry-after"]) <= 30
+    assert guest.sign_in("viewer").status == 429, "the address is locked as well"
+    assert guest.ask("GET", "/api/runs", authorization=f"Bearer {token_of('viewer')}").status == 200
+
+
+def test_a_reload_takes_over_the_files_though_the_configuration_is_the_same(service: Served, tmp_path: Path) -> None:
+    """Who was removed, has another password, or another role; tokens too. Nobody else has to sign in again."""
+    guests = {role: visitor(service, role) for role in ROLES}
+    put(tmp_path, "users.yaml", users(("viewer",), line=OTHER_LINE) + users(("admin",)))
+    put(tmp_path, "tokens.yaml", tokens(("admin",)))
+    assert service.post("/api/reload")["changed"] is False
+    assert {role: looks(guest) for role, guest in guests.items()} == {"viewer": 401, "operator": 401, "admin": 200}
+    answers = [
+        visitor(service).ask("GET", "/api/runs", authorization=f"Bearer {token_of(role)}").status for role in ROLES
+    ]
+    assert answers == [401, 401, 200]
+    put(tmp_path, "users.yaml", users())
+    service.post("/api/reload")
+    assert looks(guests["operator"]) == 401, "who was removed is not back by being written again"
+
+
+def test_a_faulty_file_is_refused_whole_and_all_stays_as_it_was(service: Served, tmp_path: Path) -> None:
+    """With the faults of configuration and files together."""
+    guest = visitor(service, "viewer")
+    put(tmp_path, "users.yaml", "- {name: ann, role: king, password_hash: hunter2}\n")
+    service.write(TEXT.replace("schedule: manual", "schedule: soon", 1))
+    answer = service.ask("POST", "/api/reload")
+    assert answer.status == 400
+    text = str(answer.body)
+    assert "users.yaml" in text
+    assert "pysched.yaml" in text
+    assert "hunter2" not in text + service.said()
+    assert looks(guest) == 200
+
+
+def test_an_admin_sees_the_sessions_and_ends_one(service: Served) -> None:
+    """At once; others see none of it."""
+    admin, viewer = visitor(service, "admin"), visitor(service, "viewer")
+    found = admin.ask("GET", "/api/sessions").body["sessions"]
+    assert {each["user"]: each["is_yours"] for each in found} == {"admin": True, "viewer": False}
+    assert viewer.ask("GET", "/api/sessions").status == 403
+    (theirs,) = (each["id"] for each in found if each["user"] == "viewer")
+    ended = admin.ask("POST", f"/api/sessions/{theirs}/revoke")
+    assert ended.status == 200
+    assert ended.body["sessions"][0]["revoked_at"] is not None
+    assert looks(viewer) == 401
+    assert admin.ask("POST", f"/api/sessions/{theirs}/revoke").status == 404
+
+
+def test_an_operator_acts_on_what_allows_one_of_their_teams(service: Served) -> None:
+    """Triggered, held, rerun: the refusal names the job and its list. An admin may always."""
+    finance = Visitor(port_of(service), authorization=f"Bearer {token_of('operator')}")
+    teamless, admin = visitor(service, "operator"), visitor(service, "admin")
+    made = finance.ask("POST", "/api/jobs/books/trigger", {})
+    assert made.status == 200, made
+    run_id = made.body["run"]["run_id"]
+    service.until_state(run_id, "succeeded")
+    refused = teamless.ask("POST", "/api/jobs/books/trigger", {})
+    assert refused.status == 403
+    assert refused.body["error"] == "operator may not act on books: it allows finance"
+    assert refused.body["where"] == "job books"
+    for action in ("pause", "resume", "backfill"):
+        body = {"from": "2027-01-01", "to": "2027-01-01"} if action == "backfill" else {}
+        assert teamless.ask("POST", f"/api/jobs/books/{action}", body).status == 403
+    for action in ("rerun", "hold", "release", "kill", "skip", "cancel", "force-start", "mark-failed", "mark-success"):
+        assert teamless.ask("POST", f"/api/runs/{run_id}/{action}", {}).status == 403
+    assert teamless.ask("POST", "/api/scheduler/pause", {}).status == 403, "that would pause books too"
+    assert teamless.ask("POST", "/api/jobs/quick/trigger", {}).status == 200
+    downstream = finance.ask("POST", f"/api/runs/{run_id}/rerun", {"downstream": True})
+    assert (downstream.status, downstream.body["where"]) == (403, "job after")
+    assert finance.ask("POST", f"/api/runs/{run_id}/rerun", {}).status == 200
+    assert admin.ask("POST", "/api/jobs/books/trigger", {}).status == 200

@@ -1,0 +1,100 @@
+"""A relay from a TCP port to a scheduler's Unix socket, by TLS if so asked: the way to it from another machine.
+
+What a test wants to see of the requests is kept; what it wants answered instead is answered.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Relay:
+    """Where it listens, the requests it has seen, and `instead`: bytes to answer in the scheduler's place."""
+
+    port: int
+    scheme: str
+    requests: list[bytes] = field(default_factory=list)
+    instead: bytes | None = None
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://127.0.0.1:{self.port}"
+
+
+@contextmanager
+def relay(target: Path, certificate: tuple[Path, Path] | None = None) -> Iterator[Relay]:
+    """Relay every connection to the socket at `target`. `certificate` is its file and its key's."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    context = None
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*certificate)
+    found = Relay(listener.getsockname()[1], "http" if context is None else "https")
+
+    def serve() -> None:
+        while True:
+            try:
+                near, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=_carry, args=(near, context, target, found), daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield found
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def _carry(near: socket.socket, context: ssl.SSLContext | None, target: Path, found: Relay) -> None:
+    """Carry one request there and its whole answer back: clients close after each."""
+    with suppress(OSError), near if context is None else context.wrap_socket(near, server_side=True) as client:
+        request = _request(client)
+        found.requests.append(request)
+        if found.instead is not None:
+            client.sendall(found.instead)
+            return
+        with socket.socket(socket.AF_UNIX) as far:
+            folder = os.open(target.parent, os.O_PATH)
+            far.connect(f"/proc/self/fd/{folder}/{target.name}")
+            os.close(folder)
+            far.sendall(request)
+            while piece := far.recv(65536):
+                client.sendall(piece)
+
+
+def _request(client: socket.socket) -> bytes:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += client.recv(65536)
+    head, _, body = data.partition(b"\r\n\r\n")
+    lengths = [line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
+    while len(body) < int(lengths[0] if lengths else 0):
+        body += client.recv(65536)
+    return head + b"\r\n\r\n" + body
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """Make a certificate for this machine that nobody else trusts; returns its file and its key's."""
+    file, key = folder / "cert.pem", folder / "key.pem"
+    openssl = shutil.which("openssl")
+    assert openssl is not None, "openssl is needed to make a certificate: apt install openssl"
+    subject = ["-subj", "/CN=test", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    subprocess.run(
+        [openssl, "req", "-x509", *curve, *subject, "-keyout", str(key), "-out", str(file)],
+        check=True,
+        capture_output=True,
+    )
+    return file, key

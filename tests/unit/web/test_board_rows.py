@@ -1,0 +1,89 @@
+"""From a day's runs to a page: filters that mean what they say, pages that lose nobody."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyscheduler.model.job import Criticality
+from pyscheduler.model.run import Outcome, RunState
+from pyscheduler.web.board_rows import ROWS, Facts, Wanted, arrange, row_of
+from pyscheduler.web.worst_first import Group
+from tests.builders import NOON, a_job, a_run, an_attempt, ended_attempt, running
+
+JOBS = {
+    "load": a_job("load", tags=("finance",), criticality=Criticality.HIGH),
+    "mail": a_job("mail", tags=("post",)),
+}
+FACTS = Facts(JOBS, NOON, {})
+
+
+def names(wanted: Wanted) -> list[str]:
+    runs = [a_run("load", state=RunState.FAILED, reason="exit 3"), a_run("mail"), a_run("gone", state=RunState.BLOCKED)]
+    return [run.job for run, _ in arrange(runs, wanted, FACTS, 1).runs]
+
+
+def test_what_is_left_empty_does_not_restrict() -> None:
+    assert names(Wanted()) == ["load", "gone", "mail"]
+
+
+def test_filters_hold_together() -> None:
+    """All that is given must hold; a job that is configured no longer has no tags and is of normal criticality."""
+    assert names(Wanted(states=frozenset({RunState.FAILED, RunState.BLOCKED}))) == ["load", "gone"]
+    assert names(Wanted(tag="finance")) == ["load"]
+    assert names(Wanted(criticality=Criticality.NORMAL)) == ["gone", "mail"]
+    assert names(Wanted(text="EXIT")) == ["load"]
+    assert names(Wanted(text="post")) == ["mail"]
+    assert names(Wanted(text="mail.2027")) == ["mail"]
+    assert names(Wanted(tag="post", text="exit")) == []
+
+
+def test_counts_are_of_the_whole_day() -> None:
+    """A filter hides rows, never numbers."""
+    runs = [a_run("load", seq=n, state=RunState.FAILED) for n in (1, 2)] + [a_run("mail")]
+    found = arrange(runs, Wanted(tag="post"), FACTS, 1)
+    assert found.counts == {RunState.FAILED: 2, RunState.SCHEDULED: 1}
+    assert found.matching == 1
+
+
+@given(st.integers(0, 450), st.integers(1, 5))
+def test_pages_hold_everybody_once(count: int, rows: int) -> None:
+    """Every run stands on exactly one page, no page is longer than it may be, and the order goes on across pages."""
+    runs = [a_run("load", seq=n + 1, scheduled_at=NOON + timedelta(seconds=n % 7)) for n in range(count % 40)]
+    pages = arrange(runs, Wanted(), FACTS, 1, rows).pages
+    shown = [arrange(runs, Wanted(), FACTS, page, rows).runs for page in range(1, pages + 1)]
+    assert all(len(page) <= rows for page in shown)
+    everyone = [run for page in shown for run, _ in page]
+    assert everyone == sorted(runs, key=lambda run: (run.scheduled_at, run.seq))
+
+
+def test_a_page_beyond_the_last_is_the_last() -> None:
+    found = arrange([a_run()], Wanted(), FACTS, 99)
+    assert (found.page, found.pages, len(found.runs)) == (1, 1, 1)
+
+
+def test_a_page_never_holds_more_than_two_hundred() -> None:
+    runs = [a_run(seq=n) for n in range(1, 402)]
+    assert [len(arrange(runs, Wanted(), FACTS, page).runs) for page in (1, 2, 3)] == [ROWS, ROWS, 1]
+
+
+def test_a_running_row_counts_up_to_now() -> None:
+    run = running()
+    row = row_of(run, Group.RUNNING, None, an_attempt(run), 10.0, NOON + timedelta(seconds=20))
+    assert (row.took_s, row.percent, row.flag, row.is_running) == (20.0, 200, "long", True)
+
+
+def test_a_short_success_is_flagged_and_a_short_failure_is_not() -> None:
+    """A job that fails at once is no news of its own: the failure is."""
+    done = a_run(state=RunState.SUCCEEDED, attempt=1)
+    row = row_of(done, Group.SUCCEEDED, None, ended_attempt(done, Outcome.SUCCEEDED), 10.0, NOON)
+    assert (row.flag, row.percent) == ("short", 0)
+    failed = a_run(state=RunState.FAILED, attempt=1)
+    assert row_of(failed, Group.FAILED, None, ended_attempt(failed, Outcome.FAILED), 10.0, NOON).flag == ""
+
+
+def test_what_never_started_took_nothing() -> None:
+    row = row_of(a_run(), Group.SCHEDULED, None, None, 10.0, NOON)
+    assert (row.took_s, row.percent, row.started_at) == (None, None, None)
