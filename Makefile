@@ -38,13 +38,17 @@ soak: $(DEV)  ## the crash test over 5,000 attempts
 bench: $(DEV)  ## every question of bench/, a JSON line each
 	$(BIN)/python -m bench
 
+.PHONY: screenshots
+screenshots: $(DEV)  ## a picture of every page, wide and narrow, light and dark, in screenshots/
+	PYTHONPATH=src $(BIN)/python -m tests.browser.screenshots screenshots
+
 .PHONY: lock
 lock:  ## resolve requirements/*.lock anew (needs uv)
 	scripts/lock
 
 .PHONY: clean
 clean:  ## remove what was made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache demo-state
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache demo-state screenshots
 
 $(RUN): requirements/run.lock pyproject.toml
 	PYTHON=$(PYTHON) scripts/bootstrap $(VENV) requirements/run.lock

@@ -18,8 +18,8 @@ ALL = [
     "store_writes",
     "pepper_stores",
     "api_pages",
-    "streams",
     "board",
+    "streams",
     "command_line",
     "pepper",
 ]

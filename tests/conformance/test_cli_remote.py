@@ -88,6 +88,8 @@ LOOKS = [
     ("diff",),
     ("diff", "--json"),
     ("catch-up",),
+    ("alerts",),
+    ("alerts", "--dead", "--json"),
     ("audit", "verify"),
     ("audit", "list", "--action", "trigger"),
     ("audit", "--json"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections import defaultdict
 from collections.abc import Callable
@@ -158,6 +159,22 @@ async def test_when_the_tries_are_spent_it_is_dead_and_a_replay_tries_again(desk
         await desk.room.replay("x:failed:0")
     with pytest.raises(NotFound):
         await desk.room.replay("x:failed:77")
+    await closed(desk)
+
+
+async def test_the_log_is_told_of_many_like_failures_once(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """FC-094: a webhook that is down all night does not fill the daemon's log; each row has its own error."""
+    caplog.set_level(logging.INFO, "pyscheduler.alerts")
+    await desk.begin()
+    desk.sent.broken["ops"] = ["down"] * 50 + ["other"]
+    await desk.raise_(52)
+    await desk.becomes(("ops", "sent", 1, None), alert_id="x:failed:51")
+    said = [record.message for record in caplog.records if record.message.startswith("notifier ops")]
+    assert said == [
+        "notifier ops did not take x:failed:0: down; the same is not said again",
+        "notifier ops did not take x:failed:50: other; the same is not said again",
+        "notifier ops takes messages again, after 51 failed tries",
+    ]
     await closed(desk)
 
 

@@ -131,3 +131,19 @@ def test_without_a_configuration_there_is_little_to_look_at(pysched: Shell) -> N
     found = findings(pysched, 1)
     assert found["configuration"]["level"] == "bad"
     assert found["python"]["level"] == "ok"
+
+
+def test_credential_files_are_looked_at(pysched: Shell) -> None:
+    """What would be refused at the next start is bad now, and others' eyes on it are worth a warning."""
+    pysched.config.write_text(f"scheduler: {{users_file: users.yaml}}\n{TEXT}")
+    users = pysched.home / "users.yaml"
+    users.write_text("- {name: ann, password_hash: hunter2, role: admin}\n")
+    found = findings(pysched, code=1)["credential files"]
+    assert found["level"] == "bad"
+    assert "users.yaml:1:30: password_hash: is no password hash" in found["what"]
+    assert "hunter2" not in found["what"]
+    users.write_text("[]\n")
+    users.chmod(0o640)
+    assert findings(pysched, code=0)["credential files"]["level"] == "warn"
+    users.chmod(0o600)
+    assert findings(pysched, code=0)["credential files"]["what"] == "0 tokens, 0 users"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pyscheduler.model.run import RunState, Trigger
-from pyscheduler.store import Batch, LineQuery, RunQuery, Store
+from pyscheduler.store import AuditQuery, Batch, LineQuery, RunQuery, Store
 from pyscheduler.store.driver import Connection, open_writer
 from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.readers import Snapshot
@@ -22,7 +22,7 @@ from pyscheduler.store.rows import Row
 from pyscheduler.store.statements import Statement
 from tests.contract.store_kit import DAY, NOON, STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
-BIG_TABLES = ("runs", "attempts", "events", "choice", "other")
+BIG_TABLES = ("runs", "attempts", "events", "audit", "choice", "other")
 MAY_BE_SORTED = {
     "DISTINCT": "SELECT DISTINCT",  # the (job, date) pairs of a hundred jobs
     "GROUP BY": "GROUP BY",  # counts, and numbers of a hundred jobs
@@ -83,9 +83,13 @@ def ask_everything(store: Store) -> None:
     store.latest_config()
     store.config(1)
     store.config_versions()
+    store.audit_last_before(NOON, 10)
+    store.verify_audit()
     for newest_first in (True, False):
         ask_for_runs(store, newest_first)
         ask_for_lines(store, newest_first)
+        store.audit_entries(AuditQuery(newest_first=newest_first))
+        store.audit_entries(AuditQuery(newest_first=newest_first, actor="ada", since=NOON, text="night"))
 
 
 def ask_for_runs(store: Store, newest_first: bool) -> None:

@@ -80,6 +80,8 @@ class Lane:
         """Rows whose delivery broke down: the next lane on this notifier tries them, this one would for ever."""
         self._places = asyncio.Semaphore(AT_ONCE)
         self._woken = asyncio.Event()
+        self._failures, self._told = 0, ""
+        """How many tries have failed in a row, and the error that the log was told last."""
         self._closing = False
         self._more = False
         """Whether the store may have more than was read: there was no room for all of it."""
@@ -174,13 +176,27 @@ class Lane:
         message = message_of(alert, config.settings.name, self._repeats(alert))
         error = await self._send(config, definition, message, self._places.release)
         delivery = replace(delivery, attempts=delivery.attempts + 1)
+        self._say(alert, error)
         if error is None:
             self._sent_unsaved.add(delivery.delivery_id)
             return self._marked(delivery, DeliveryStatus.SENT, None), definition
         spent = delivery.attempts > definition.retry_count
-        log.warning("%s did not take %s (try %d): %s", self._name, alert.alert_id, delivery.attempts, error)
         status = DeliveryStatus.DEAD if spent else DeliveryStatus.PENDING
         return self._marked(delivery, status, error), definition
+
+    def _say(self, alert: Alert, error: str | None) -> None:
+        """Log the first of many like failures, and the end of them: each delivery's own error stands in its row."""
+        if error is None:
+            if self._failures:
+                log.info("notifier %s takes messages again, after %d failed tries", self._name, self._failures)
+            self._failures, self._told = 0, ""
+            return
+        self._failures += 1
+        if error != self._told:
+            self._told = error
+            log.warning(
+                "notifier %s did not take %s: %s; the same is not said again", self._name, alert.alert_id, error
+            )
 
     def _repeats(self, alert: Alert) -> int:
         """Return how often the like of an alert has been held back since it was raised."""

@@ -67,5 +67,5 @@ class Heartbeat:
     def _failed(self, error: Exception) -> None:
         self._failures += 1
         if self._failures == 1:
-            text = f"{error}" if isinstance(error, OSError | ValueError) or str(error) else type(error).__name__
+            text = str(error) or type(error).__name__
             log.warning("the heartbeat does not get through: %s; this is said once", text)

@@ -39,18 +39,18 @@ class FrontDesk:
     host: Host
     threads: Threads = field(default_factory=Threads)
     streams: Streams = field(default_factory=Streams)
-    metrics: Metrics = field(default_factory=Metrics)
     revocations: Revocations = field(default_factory=Revocations)
     """Tells streams that their caller may no longer have them."""
     address: str | None = None
     """Where TCP is listened at, as host:port; None where it is not."""
+    metrics: Metrics = field(default_factory=Metrics)
     ledger: Ledger = field(init=False)
     hub: Hub = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ledger", Ledger(self.host))
         object.__setattr__(self, "hub", Hub(self.streams))
-        self.revocations.subscribe(self.streams.end_gone)
+        self.revocations.subscribe(self.streams.end_where)
 
     def welcome(self, engine: Engine) -> None:
         """Hear of this engine from now on; harmless when that is so already. On the loop."""

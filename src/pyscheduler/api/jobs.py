@@ -11,9 +11,10 @@ from starlette.responses import Response
 from pyscheduler.api import shapes
 from pyscheduler.api.answers import Json, listing
 from pyscheduler.api.asking import Act, BackfillAct, JobsAsked, ResumeAct, TriggerAct
+from pyscheduler.api.callers import Role
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
-from pyscheduler.api.views import JOB_COLUMNS, View, definition_view, instant, job_view, run_view
+from pyscheduler.api.views import HIDDEN, JOB_COLUMNS, View, definition_view, instant, job_view, run_view
 from pyscheduler.errors import BadRequest
 from pyscheduler.model.job import Job
 from pyscheduler.store.questions import RunQuery
@@ -37,9 +38,12 @@ def router(desk: FrontDesk) -> APIRouter:
         return listing("jobs", _views(desk, page), JOB_COLUMNS, form=asked.format, next_cursor=next_cursor)
 
     @routes.get("/{name}", response_model=shapes.JobDetail)
-    async def job(name: str) -> Json:
-        """Show one job: its definition, its next 5 firings, its latest 20 runs."""
-        return Json(await _detail(desk, name))
+    async def job(request: Request, name: str) -> Json:
+        """Show one job: its definition, its next 5 firings, its latest 20 runs. Who only looks sees no `alerts` key."""
+        found = await _detail(desk, name)
+        if caller_of(request.scope).role is Role.VIEWER:
+            found["definition"]["alerts"] = HIDDEN
+        return Json(found)
 
     @routes.post("/{name}/trigger", response_model=shapes.Triggered)
     async def trigger(request: Request, name: str, act: TriggerAct | None = None) -> Json:

@@ -4,9 +4,9 @@ A reader is one open stream: a short queue of bytes between whoever tells and on
 what its teller allows to be unsent (`offer` says no, the teller then replaces the queue by a word that says so), and
 there are at most STREAMS of them, and OF_ONE for one caller.
 
-They end when their reader goes, when the right to read of whoever opened them has gone (`end_gone` after tokens, users
-or sessions have changed: clients come back and are asked again who they are), and at once when the service stops,
-which would otherwise wait for them. Spec: jobs.md 13.6.
+They end when their reader goes, when somebody's right to read has gone (`end_where`: tokens, users or sessions have
+changed; who may still read comes back), and at once when the service stops, which would otherwise wait for them. Spec:
+jobs.md 13.6.
 """
 
 from __future__ import annotations
@@ -118,16 +118,16 @@ class Streams:
             if not self._of[share]:
                 del self._of[share]
 
+    def end_where(self, is_gone: Callable[[Caller], bool]) -> None:
+        """End the streams of those who would not be let in any more."""
+        for reader in list(self._open):
+            if is_gone(reader.who):
+                reader.end()
+
     def end_all(self) -> None:
         """End every stream there is; new ones may be opened."""
         for reader in list(self._open):
             reader.end()
-
-    def end_gone(self, is_gone: Callable[[Caller], bool]) -> None:
-        """End the streams of everybody who would not be let in any more as the same."""
-        for reader in list(self._open):
-            if is_gone(reader.who):
-                reader.end()
 
     def shut(self) -> None:
         """End every stream and let none begin: the service stops."""

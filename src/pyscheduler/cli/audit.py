@@ -22,6 +22,8 @@ from pyscheduler.cli.times import json_instant, parse_instant
 
 HEADERS: Final = ("ID", "AT", "WHO", "FROM", "WHAT", "ABOUT", "RESULT", "REASON")
 MOST: Final = 100_000
+PROOF_S: Final = 600.0
+"""How long a proof may take: some 50 microseconds a row."""
 HEAD: Final = re.compile(r"[0-9]{1,18}:[0-9a-f]{64}")
 _NARROWING: Final = ("actor", "action", "subject", "since", "until", "text")
 
@@ -115,7 +117,7 @@ def _table(session: Session, found: Sequence[View]) -> Iterator[str]:
 def _verify(session: Session, head: str | None, *, as_json: bool) -> int:
     if head is not None and not HEAD.fullmatch(head):
         raise WrongUsage("--head is the number of a row and its hash", mend="write it as `audit verify` prints it")
-    found = session.looking().get("/api/audit/verify", head=head)
+    found = session.looking(PROOF_S).get("/api/audit/verify", head=head)
     if as_json:
         session.print_json(found)
     elif found["ok"]:

@@ -13,6 +13,7 @@ from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.table import Cell, styled
 from pyscheduler.cli.text import on_one_line
 from pyscheduler.errors import ConfigError, PyschedError
+from pyscheduler.model.job import Settings
 from pyscheduler.model.problem import Severity
 
 _COLOURS: Final = {Level.OK: "green", Level.WARN: "yellow", Level.BAD: "red"}
@@ -69,6 +70,8 @@ def _configuration(session: Session) -> Iterator[Finding]:
 
     config, problems = build_config(session.config_path, env=session.environ, allow_inactive=True)
     errors = [problem for problem in problems if problem.severity is Severity.ERROR]
+    if config is not None:
+        yield from _credential_files(config.settings)
     if errors:
         what = f"{faults.counted(len(errors), 'error')}, the first is {errors[0]}"
         yield bad("configuration", what, "pysched validate says them all")
@@ -77,6 +80,25 @@ def _configuration(session: Session) -> Iterator[Finding]:
         yield warn("configuration", what, "pysched validate says them all")
     else:
         yield ok("configuration", f"{config.path}: {faults.counted(len(config.jobs), 'job')}")
+
+
+def _credential_files(settings: Settings) -> Iterator[Finding]:
+    """Judge the files that say who may come in, where there are any."""
+    from pyscheduler.config.credentials import read_credentials
+
+    about, mend = "credential files", "mend it before the next start or reload: both would be refused"
+    try:
+        found, warnings = read_credentials(settings)
+    except ConfigError as error:
+        errors = [problem for problem in error.problems if problem.severity is Severity.ERROR]
+        what = f"{faults.counted(len(errors), 'fault')}, the first is {errors[0]}"
+        yield bad(about, what, mend)
+        return
+    for problem in warnings:
+        yield warn(about, f"{problem.file}: {problem.message}", problem.mend)
+    if not found.is_open and not warnings:
+        programs, people = len(found.tokens or ()), len(found.users or ())
+        yield ok(about, f"{faults.counted(programs, 'token')}, {faults.counted(people, 'user')}")
 
 
 def _max_running(session: Session) -> int:

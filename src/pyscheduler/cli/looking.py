@@ -24,8 +24,8 @@ AGAIN_S: Final = 0.2
 class Looking:
     """Asks the scheduler, else the store. Raises like any client; Unreachable where there is no store either."""
 
-    def __init__(self, session: Session) -> None:
-        self._session, self._online = session, session.client()
+    def __init__(self, session: Session, timeout_s: float) -> None:
+        self._session, self._online = session, session.client(timeout_s)
         self._offline: Client | None = None
 
     def get(self, path: str, **query: object) -> Json:

@@ -92,13 +92,13 @@ class Session:
             return self._remote_client(self.address, timeout_s)
         return self.connect(self.place, timeout_s)
 
-    def looking(self) -> Client:
+    def looking(self, timeout_s: float = 30.0) -> Client:
         """Return the way for those who only look: the running scheduler, or while none runs what its store says."""
         if self.address is not None:
-            return self.client()
+            return self.client(timeout_s)
         from pyscheduler.cli.looking import Looking
 
-        return Looking(self)
+        return Looking(self, timeout_s)
 
     def _remote_client(self, address: Address, timeout_s: float) -> Client:
         from pyscheduler.cli.remote import RemoteClient

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -93,14 +93,17 @@ def _entries(model: type[K], path: Path, order: int, complaints: Complaints) -> 
     """Return the sound entries of one file with their places, after complaining about the others."""
     name = os.fspath(path)
     try:
-        data = read_bytes(name, MAX_BYTES)
+        data, mode = read_bytes(name, MAX_BYTES), stat.S_IMODE(path.stat().st_mode)
         check_text(data)
         root = compose_leniently(data, Budget()).root
-    except (BadValue, TreeError) as error:
-        line, column = (error.line, error.column) if isinstance(error, TreeError) else (0, 0)
-        complaints.add(order, Problem(name, line, column, error.what, error.mend))
+    except TreeError as error:
+        complaints.add(order, Problem(name, error.line, error.column, error.what, error.mend))
         return []
-    _check_mode(path, order, complaints)
+    except (BadValue, OSError) as error:
+        what = error.what if isinstance(error, BadValue) else f"cannot be read: {error.strerror}"
+        complaints.add(order, Problem(name, 0, 0, what))
+        return []
+    _check_mode(name, mode, order, complaints)
     if root is None:
         return []
     spot = Spot(complaints, order, name, root, (1, 1))
@@ -112,16 +115,15 @@ def _entries(model: type[K], path: Path, order: int, complaints: Complaints) -> 
     return [(keys, each) for keys, each in read if keys is not None]
 
 
-def _check_mode(path: Path, order: int, complaints: Complaints) -> None:
+def _check_mode(name: str, mode: int, order: int, complaints: Complaints) -> None:
     """Complain where others may write the file, and so let themselves in; warn where they may read it."""
-    mode = stat.S_IMODE(path.stat().st_mode)
-    say: Callable[[str, Severity], None] = lambda what, severity: complaints.add(  # noqa: E731
-        order, Problem(os.fspath(path), 0, 0, f"{what} (mode {mode:04o})", _OTHERS_MAY, None, severity)
-    )
     if mode & stat.S_IWOTH:
-        say("anybody may write this file and let themselves in", Severity.ERROR)
+        what, severity = "anybody may write this file and let themselves in", Severity.ERROR
     elif mode & (stat.S_IWGRP | stat.S_IROTH | stat.S_IRGRP):
-        say("other users of this machine may read or write this file", Severity.WARNING)
+        what, severity = "other users of this machine may read or write this file", Severity.WARNING
+    else:
+        return
+    complaints.add(order, Problem(name, 0, 0, f"{what} (mode {mode:04o})", _OTHERS_MAY, None, severity))
 
 
 def _unique(entries: Iterable[tuple[K, Spot]], keys: tuple[str, ...]) -> list[K]:

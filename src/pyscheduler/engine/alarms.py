@@ -34,7 +34,10 @@ class Alarms:
     def remember(self, values: Mapping[str, str]) -> None:
         """Take over what earlier engines have told, from the engine values."""
         found = {key.removeprefix(KEY): text for key, text in values.items() if key.startswith(KEY)}
-        self._outages = {job: Outage.from_text(text) for job, text in found.items()}
+        for job, text in found.items():
+            self._outages[job] = Outage.from_text(text)
+            if job not in self._config().jobs:
+                self._keep(job, None)
 
     # ----------------------------------------------------------------- raising
 

@@ -67,7 +67,11 @@ class Reloader:
         self.failure: ReloadFailure | None = None
 
     async def load(self) -> Config:
-        """Return what stands on disk, checked; one reading at a time. Raises ConfigError, Unavailable."""
+        """Return what stands on disk, checked as a reload would: credential files too. Raises as `reload` does."""
+        return (await self._read_all())[0]
+
+    async def _read_config(self) -> Config:
+        """Return the configuration; one reading at a time. Raises ConfigError, Unavailable."""
         async with self._one_reading:
             engine, reading = self._engine(), self._reading
             today = zone(engine.config.settings.timezone).today(engine.clock.now())
@@ -136,7 +140,7 @@ class Reloader:
         except ConfigError as error:
             problems += error.problems
         try:
-            config = await self.load()
+            config = await self._read_config()
         except ConfigError as error:
             raise ConfigError([*error.problems, *problems]) from None
         if problems:

@@ -6,18 +6,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BeforeValidator, Field
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from pyscheduler.api.answers import Json
 from pyscheduler.api.asking import Asked, Day
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.durations import Durations
+from pyscheduler.api.gates import caller_of
 from pyscheduler.engine.core import Engine
 from pyscheduler.errors import BadRequest
 from pyscheduler.model.job import Criticality
@@ -25,14 +27,17 @@ from pyscheduler.model.run import Run, RunState
 from pyscheduler.store.reads import Reads
 from pyscheduler.web.board_rows import Arranged, Facts, Row, Wanted, arrange, row_of, told
 from pyscheduler.web.day_sheets import DaySheets, Sheet
-from pyscheduler.web.offers import ALL
-from pyscheduler.web.press import Press
+from pyscheduler.web.offers import ALL, OFFERS
+from pyscheduler.web.press import HEADERS, Press
+from pyscheduler.web.shared import Shared
 from pyscheduler.web.waiting_for import waiting_for
 from pyscheduler.web.words import LOOKS
-from pyscheduler.web.worst_first import Group, Pace, group_of
+from pyscheduler.web.worst_first import UNKNOWN, Group, Pace, group_of
 
 IDS: Final = 1000
 """Runs that one selection may hold: what the bulk actions take."""
+AT_ONCE: Final = 10
+"""Rows whose culprits are looked for in one turn of the loop."""
 FIRST_DAY: Final = date(1900, 1, 1)
 LAST_DAY: Final = date(2999, 12, 31)
 
@@ -63,7 +68,7 @@ class RowsAsked(Asked):
 def router(desk: FrontDesk, press: Press, sheets: DaySheets) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(include_in_schema=False)
-    board = _Board(desk, sheets)
+    board, shared = _Board(desk, sheets), Shared()
 
     @routes.get("/")
     async def page(request: Request, asked: Annotated[BoardAsked, Query()]) -> Response:
@@ -73,7 +78,10 @@ def router(desk: FrontDesk, press: Press, sheets: DaySheets) -> APIRouter:
     @routes.get("/board/rows")
     async def rows(request: Request, asked: Annotated[RowsAsked, Query()]) -> Response:
         """Render the rows of some runs, and the day's counts."""
-        return await press.page(request, "board_rows.html", "/", **await board.changed(asked))
+        sheet = await sheets.sheet(asked.date)
+        key = (asked.date, asked.ids, caller_of(request.scope).role, sheet.version)
+        body = await shared.once(key, lambda: board.printed_rows(request, press, asked))
+        return HTMLResponse(body, headers=dict(HEADERS))
 
     @routes.get("/board/ids")
     async def ids(asked: Annotated[BoardAsked, Query()]) -> Json:
@@ -111,12 +119,13 @@ class _Board:
             "after": min(LAST_DAY, day + timedelta(days=1)),
             "arranged": arranged,
             "rows": shown,
-            "counts": _all_counts(sheet, arranged),
-            "is_partial": sheet.counts is not None,
+            "counts": _all_counts(sheet),
+            "is_partial": not sheet.holds_all,
             "looks": LOOKS,
             "tags": sorted({tag for job in jobs for tag in job.tags}),
             "criticalities": [each.word for each in reversed(Criticality)],
             "offers": ALL,
+            "menus": OFFERS,
             "jobs": len(jobs),
         }
 
@@ -130,23 +139,27 @@ class _Board:
             return await self._desk.threads(arrange, runs, wanted, facts, 1, rows)
         return await self._desk.threads(arrange, runs, wanted, facts, asked.page)
 
-    async def changed(self, asked: RowsAsked) -> dict[str, Any]:
+    async def printed_rows(self, request: Request, press: Press, asked: RowsAsked) -> bytes:
+        """Return the rows of some runs, printed: the same for everybody of one role who asks for them."""
+        page = await press.page(request, "board_rows.html", "/", **await self._changed(asked))
+        return bytes(page.body)
+
+    async def _changed(self, asked: RowsAsked) -> dict[str, Any]:
         """Return the rows of some runs of a day, those that are still there, and the day's counts."""
         engine, ids = self._desk.engine, asked.ids.split(",")
         sheet = await self._sheets.sheet(asked.date)
         facts = await self._facts(engine, sheet)
         runs = [run for run_id in ids[:200] if (run := sheet.runs.get(run_id)) is not None]
         grouped = [(run, self._group(run, facts)) for run in runs]
-        everything = Arranged((), 0, 1, 1, _counted(sheet), 0)
         return {
             "day": asked.date,
             "rows": await self._rows(grouped, engine),
-            "counts": _all_counts(sheet, everything),
+            "counts": _all_counts(sheet),
             "looks": LOOKS,
         }
 
     def _group(self, run: Run, facts: Facts) -> Group:
-        return group_of(run, facts.jobs.get(run.job), facts.now, facts.paces.get(run.run_id, Pace()))
+        return group_of(run, facts.jobs.get(run.job), facts.now, facts.paces.get(run.run_id, UNKNOWN))
 
     async def _facts(self, engine: Engine, sheet: Sheet) -> Facts:
         """Return what decides about the order: the jobs, the time, and how long what runs has taken."""
@@ -171,7 +184,11 @@ class _Board:
         now, jobs = engine.clock.now(), engine.config.jobs
         self._durations.listen_to(engine)
         rows = await self._desk.ask(lambda store: self._read(store, grouped, jobs, now))
-        return [told(row, self._desk.with_reason(row.run), waiting_for(engine, row.run)) for row in rows]
+        for index, row in enumerate(rows):
+            rows[index] = told(row, self._desk.with_reason(row.run), waiting_for(engine, row.run))
+            if index % AT_ONCE == 0:
+                await asyncio.sleep(0)  # a chain of blame takes a moment, and the loop has others to serve
+        return rows
 
     def _read(self, store: Reads, grouped: Sequence[tuple[Run, Group]], jobs: Any, now: datetime) -> list[Row]:
         """Make the rows, with latest attempts and typical durations. Blocks: for a helper thread."""
@@ -188,14 +205,6 @@ def _wanted(asked: BoardAsked) -> Wanted:
     return Wanted(frozenset(asked.state), asked.tag, criticality, asked.q.strip())
 
 
-def _counted(sheet: Sheet) -> dict[RunState, int]:
-    found: dict[RunState, int] = {}
-    for run in sheet.runs.values():
-        found[run.state] = found.get(run.state, 0) + 1
-    return found
-
-
-def _all_counts(sheet: Sheet, arranged: Arranged) -> dict[RunState, int]:
+def _all_counts(sheet: Sheet) -> dict[RunState, int]:
     """Return the counts of the whole day, in the order of the chips, zeros included."""
-    counts = sheet.counts if sheet.counts is not None else arranged.counts
-    return {state: counts.get(state, 0) for state in LOOKS}
+    return {state: sheet.counts[state] for state in LOOKS}

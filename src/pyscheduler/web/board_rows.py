@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,7 +14,7 @@ from pyscheduler.model.job import Criticality, Job
 from pyscheduler.model.run import FINAL_STATES, Attempt, Run, RunState
 from pyscheduler.web.offers import OFFERS, Offer
 from pyscheduler.web.waiting_for import WaitingFor
-from pyscheduler.web.worst_first import Group, Pace, criticality_of, group_of, is_long, is_short, order_key
+from pyscheduler.web.worst_first import UNKNOWN, Group, Pace, criticality_of, group_of, is_long, is_short, order_key
 
 ROWS: Final = 200
 """Rows of one page, never more."""
@@ -61,13 +60,11 @@ class Arranged:
     matching: int
     page: int
     pages: int
-    counts: Mapping[RunState, int]
     late: int
 
 
 def arrange(runs: Sequence[Run], wanted: Wanted, facts: Facts, page: int, rows: int = ROWS) -> Arranged:
     """Return one page of what is wanted, worst first. A page beyond the last is the last."""
-    counts = Counter(run.state for run in runs)
     chosen = []
     late = 0
     for run in runs:
@@ -76,17 +73,14 @@ def arrange(runs: Sequence[Run], wanted: Wanted, facts: Facts, page: int, rows: 
             continue
         if not wanted.admits(run, job):
             continue
-        group = group_of(run, job, facts.now, facts.paces.get(run.run_id, NO_PACE))
+        group = group_of(run, job, facts.now, facts.paces.get(run.run_id, UNKNOWN))
         late += group is Group.LATE
         chosen.append((order_key(run, group, criticality_of(job)), run, group))
     chosen.sort(key=lambda each: each[0])
     pages = max(1, -(-len(chosen) // rows))
     page = min(max(1, page), pages)
     shown = [(run, group) for _, run, group in chosen[(page - 1) * rows : page * rows]]
-    return Arranged(shown, len(chosen), page, pages, counts, late)
-
-
-NO_PACE: Final = Pace()
+    return Arranged(shown, len(chosen), page, pages, late)
 
 
 @dataclass(frozen=True, slots=True)

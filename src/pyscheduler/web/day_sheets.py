@@ -11,7 +11,7 @@ Lives on the loop. What `runs` returns is a list of frozen runs, which may be ha
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
@@ -28,12 +28,23 @@ KEPT_S: Final = 600.0
 
 @dataclass(slots=True)
 class Sheet:
-    """One day. `counts` are of all its runs where the sheet could not hold them, else None."""
+    """One day. `counts` are of all its runs, whether or not the sheet `holds_all`; `version` grows with each change."""
 
     read_at: float
     runs: dict[str, Run] = field(default_factory=dict)
-    counts: dict[RunState, int] | None = None
+    counts: Counter[RunState] = field(default_factory=Counter)
+    holds_all: bool = True
+    version: int = 0
     reading: asyncio.Task[None] | None = None
+
+    def take(self, run: Run) -> None:
+        """Take a run's newest state."""
+        before = self.runs.get(run.run_id)
+        self.runs[run.run_id] = run
+        self.version += 1
+        if before is not None:
+            self.counts[before.state] -= 1
+        self.counts[run.state] += 1
 
 
 class DaySheets:
@@ -63,14 +74,18 @@ class DaySheets:
         """Fill a sheet: all open runs of the day, and its ended ones. A sheet that cannot be read is forgotten."""
         try:
             open_runs = self._open_runs(day)
-            found, counts = await self._desk.ask(lambda store: _ended(store, day))
+            found, all_counts = await self._desk.ask(lambda store: _ended(store, day))
         except BaseException:
             if self._sheets.get(day) is sheet:
                 del self._sheets[day]
             raise
-        before = {run.run_id: run for run in found} | {run.run_id: run for run in open_runs}
-        sheet.runs = before | sheet.runs  # what was heard meanwhile is newer
-        sheet.counts, sheet.reading = counts, None
+        heard, sheet.runs = sheet.runs, {run.run_id: run for run in (*found, *open_runs)}
+        sheet.counts = Counter(run.state for run in sheet.runs.values())
+        sheet.holds_all = all_counts is None
+        sheet.counts = sheet.counts if all_counts is None else Counter(all_counts)
+        for run in heard.values():  # newer than what the read found
+            sheet.take(run)
+        sheet.reading = None
 
     def _open_runs(self, day: date) -> list[Run]:
         book, ending = self._desk.engine.book, f".{day.isoformat()}."
@@ -86,14 +101,8 @@ class DaySheets:
 
     def _heard(self, run: Run) -> None:
         sheet = self._sheets.get(run.run_date)
-        if sheet is None:
-            return
-        before = sheet.runs.get(run.run_id)
-        sheet.runs[run.run_id] = run
-        if sheet.counts is not None:
-            if before is not None:
-                sheet.counts[before.state] = max(0, sheet.counts.get(before.state, 0) - 1)
-            sheet.counts[run.state] = sheet.counts.get(run.state, 0) + 1
+        if sheet is not None:
+            sheet.take(run)
 
 
 def _ended(store: Reads, day: date) -> tuple[list[Run], dict[RunState, int] | None]:

@@ -74,7 +74,10 @@ class Pace:
     typical_s: float | None = None
 
 
-def group_of(run: Run, job: Job | None, now: datetime, pace: Pace = Pace()) -> Group:
+UNKNOWN: Final = Pace()
+
+
+def group_of(run: Run, job: Job | None, now: datetime, pace: Pace = UNKNOWN) -> Group:
     """Return the group a run belongs to. `job` is None where it is configured no longer; `now` is aware."""
     group = _BY_STATE[run.state]
     if group is Group.FAILED and criticality_of(job) is Criticality.CRITICAL:

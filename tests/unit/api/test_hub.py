@@ -192,7 +192,7 @@ async def test_streams_are_bounded_and_can_all_be_ended() -> None:
         source.join(None, who=Caller(f"c{n}"))
     with pytest.raises(TooMany):
         source.join(None, who=Caller("bob"))
-    source.streams.end_gone(lambda caller: caller.name == "c1")
+    source.streams.end_where(lambda caller: caller.name == "c1")
     assert [reader.who.name for reader in source._readers if reader.ended] == ["c1"]
     source.streams.end_all()
     assert await mine[1].take(60) == b""

@@ -40,14 +40,6 @@ def test_filters_hold_together() -> None:
     assert names(Wanted(tag="post", text="exit")) == []
 
 
-def test_counts_are_of_the_whole_day() -> None:
-    """A filter hides rows, never numbers."""
-    runs = [a_run("load", seq=n, state=RunState.FAILED) for n in (1, 2)] + [a_run("mail")]
-    found = arrange(runs, Wanted(tag="post"), FACTS, 1)
-    assert found.counts == {RunState.FAILED: 2, RunState.SCHEDULED: 1}
-    assert found.matching == 1
-
-
 @given(st.integers(0, 450), st.integers(1, 5))
 def test_pages_hold_everybody_once(count: int, rows: int) -> None:
     """Every run stands on exactly one page, no page is longer than it may be, and the order goes on across pages."""

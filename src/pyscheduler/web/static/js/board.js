@@ -114,6 +114,16 @@ async function pickAll() {
   }
 }
 
+/** A row's menu is made when it is opened: two hundred of them would be half of the page. */
+function fillMenu(details) {
+  const row = details.closest("[data-run]");
+  const offers = document.querySelector(`template[data-offers="${row.dataset.state}"]`);
+  if (!offers || details.querySelector(".sheet-menu")) return;
+  const menu = offers.content.cloneNode(true);
+  for (const button of menu.querySelectorAll("[data-action]")) button.dataset.runs = row.dataset.run;
+  details.append(menu);
+}
+
 // ----------------------------------------------------------------- following what happens
 
 const changed = new Set();
@@ -213,6 +223,7 @@ document.addEventListener("click", (event) => {
   }
   for (const open of document.querySelectorAll("details.more[open]")) if (!event.composedPath().includes(open)) open.open = false;
 });
+document.addEventListener("toggle", (event) => event.target.open && event.target.matches?.("[data-menu]") && fillMenu(event.target), true);
 document.addEventListener("rowkey", (event) => {
   const row = event.target;
   const { key } = event.detail;

@@ -58,7 +58,7 @@ function onKey(event) {
     j: () => step(1),
     k: () => step(-1),
     g: () => (goUntil = performance.now() + GO_MS),
-    "?": () => document.getElementById("help").showModal(),
+    "?": () => document.getElementById("help")?.showModal(),
   };
   if (acts[event.key]) {
     event.preventDefault();
@@ -77,7 +77,7 @@ function onKey(event) {
 
 export function startKeys() {
   document.addEventListener("keydown", onKey);
-  document.querySelector("[data-open-help]")?.addEventListener("click", () => document.getElementById("help").showModal());
+  document.querySelector("[data-open-help]")?.addEventListener("click", () => document.getElementById("help")?.showModal());
   document.addEventListener("pointerdown", (event) => {
     const row = event.target.closest("[data-row]");
     if (row && row !== currentRow()) {

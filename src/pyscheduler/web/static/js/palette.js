@@ -63,7 +63,7 @@ export function startPalette() {
   const dialog = document.getElementById("palette");
   let parts = null;
   const open = () => {
-    if (dialog.open) return;
+    if (!dialog || dialog.open) return;
     parts ??= build(dialog);
     parts.input.value = "";
     dialog.showModal();
