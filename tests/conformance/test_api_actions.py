@@ -212,7 +212,7 @@ def test_an_unknown_action_is_404(service: Served) -> None:
         ("jobs/quick/trigger", "text", "the body must be a JSON object"),
         ("jobs/quick/trigger", b"{", "the body is no JSON"),
         ("jobs/quick/trigger", b"\xff\xfe", "the body"),
-        ("jobs/quick/trigger", b"[" * 5000 + b"]" * 5000, "the body cannot be read"),
+        ("jobs/quick/trigger", b"[" * 5000 + b"]" * 5000, "nested"),
         ("jobs/nightly/backfill", {}, "from is missing; to is missing"),
         ("jobs/nightly/backfill", {"from": "2027-01-02", "to": "2027-01-01"}, "before it starts"),
         ("jobs/nightly/backfill", {"from": "2027-01-01", "to": "2029-01-01"}, "a backfill takes 366"),

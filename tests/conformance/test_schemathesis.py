@@ -182,7 +182,6 @@ EXAMPLES: dict[str, Callable[[PublicHouse], Asked]] = {
     "POST /api/links": _of(""),
     "GET /api/sessions": _plain(),
     "POST /api/sessions/{session_id}/revoke": lambda house: Asked({"session_id": _a_session(house)}, {}),
-    "DELETE /api/sessions/{session_id}": lambda house: Asked({"session_id": _a_session(house)}, {}),
     "GET /api/why": _plain(job="clean"),
     "GET /api/next": _plain(job="nightly", count=3),
     "GET /api/forecast": _plain(job="nightly"),

@@ -5,8 +5,8 @@ what its teller allows to be unsent (`offer` says no, the teller then replaces t
 there are at most STREAMS of them, and OF_ONE for one caller.
 
 They end when their reader goes, when somebody's right to read has gone (`end_where`: tokens, users or sessions have
-changed; who may still read comes back), and at once when the service stops, which would
-otherwise wait for them. Spec: jobs.md 13.6.
+changed; who may still read comes back), and at once when the service stops, which would otherwise wait for them. Spec:
+jobs.md 13.6.
 """
 
 from __future__ import annotations
