@@ -102,7 +102,7 @@ def plain(text: str) -> str:
 
 def sentence(text: str) -> str:
     """Return words as a sentence: a capital in front, a full stop behind. A name in front keeps its letters."""
-    first = text.split(" ", 1)[0]
+    first = text.split(" ", 1)[0].rstrip("?!.,:;")
     front = text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
     return front if not front or front[-1] in ".!?" else f"{front}."
 
