@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from pyscheduler.api import shapes
-from pyscheduler.api.answers import Json, listing
+from pyscheduler.api.answers import Json, written
 from pyscheduler.api.asking import AuditAsked, Order, VerifyAsked
 from pyscheduler.api.callers import Role
 from pyscheduler.api.desk import FrontDesk
@@ -28,7 +28,9 @@ def router(desk: FrontDesk) -> APIRouter:
         _check_admin(request)
         page = await desk.ask(lambda store: store.audit_entries(query_of(asked)))
         views = map(audit_view, page.items)
-        return listing("audit", views, AUDIT_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
+        return await desk.threads(
+            written, "audit", views, AUDIT_COLUMNS, form=asked.format, next_cursor=page.next_cursor
+        )
 
     @routes.get("/verify", response_model=shapes.Verification)
     async def verify(request: Request, asked: Annotated[VerifyAsked, Query()]) -> Json:
