@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from tests.browser.conftest import OpenPage, until
 from tests.browser.world import World
 
@@ -103,3 +105,32 @@ def test_what_a_job_requires_is_asked_before_it_is_done(own_world: World, open_p
     page.click('#ask button[value="yes"]')
     page.wait_for_selector('#head[data-state="failed"]')
     assert "killed by" in page.inner_text("#head")
+
+
+def test_a_gigabyte_is_opened_at_its_end(a_world: World, open_page: OpenPage) -> None:
+    """FC-046: whatever the size, the page fetches a few pieces of it; what is asked for costs its own length."""
+    run = a_world.runs["quick"]
+    path = a_world.service.get(f"/api/runs/{run}")["attempts"][0]["stdout_path"]
+    os.truncate(path, 1 << 30)
+    with open(path, "a") as log:
+        log.write("\nthe very end\n")
+    page = open_page(a_world, f"/runs/{run}")
+    until(page, "document.getElementById('log-window').textContent.endsWith('the very end\\n')")
+    assert page.evaluate("document.getElementById('log-window').textContent.length") < 250_000
+    assert "of 1,073,741,838" in page.inner_text("#log-place")
+    page.click("#log-top")
+    until(page, "document.getElementById('log-window').textContent.startsWith('quick')")
+
+
+def test_a_job_that_asks_for_a_reason_gets_one(own_world: World, open_page: OpenPage) -> None:
+    """Without words nothing is sent; with them it is done, and the logbook has them."""
+    run = own_world.trigger("careful", reason="first time")
+    own_world.service.until_state(run, "succeeded")
+    page = open_page(own_world, f"/runs/{run}")
+    page.click('[data-action="rerun"]')
+    page.click('#ask button[value="yes"]')
+    assert page.locator("#ask").is_visible()
+    page.fill("#ask-reason", "the numbers were wrong")
+    page.click('#ask button[value="yes"]')
+    own_world.service.until(lambda: own_world.service.run(run)["reruns"] == 1)
+    assert "the numbers were wrong" in str(own_world.service.get(f"/api/events?run={run}&action=rerun")["events"])

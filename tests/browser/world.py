@@ -59,6 +59,7 @@ jobs:
     schedule: manual
     description: "<img src=x onerror=alert(1)>"
     tags: ["a<b>&c"]
+  careful: {command: "true", schedule: manual, require_reason: true}
   noisy: {command: "seq 1 200000", schedule: manual}
   nightly: {command: "true", schedule: "30 2 * * *"}
 """

@@ -165,7 +165,7 @@ def test_who_comes_and_goes_has_a_row(tmp_path: Path) -> None:
         ("vera", "sign_out", "vera", "done"),
         ("vera", "trigger", "quick", "refused 403 forbidden"),
         ("vera", "sign_in", "vera", "done"),
-        ("", "sign_in", "vera", "refused 401 the name or the password is wrong"),
+        ("", "sign_in", "vera", "refused 401 unauthorised"),
     ]
     assert address == {"127.0.0.1"}
     assert b"-password" not in b"".join(file.read_bytes() for file in (tmp_path / "state").glob("pysched.db*"))

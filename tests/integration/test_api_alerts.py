@@ -13,7 +13,7 @@ from pyscheduler.api import build_app, shapes
 from pyscheduler.api.callers import Caller, Role
 from pyscheduler.testing import FakeResult
 from tests.night import Night
-from tests.property.test_api_requests import FakeHost
+from tests.office import FakeHost
 
 JOBS = """
 notifiers:

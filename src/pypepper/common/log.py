@@ -68,8 +68,9 @@ class Log:
         self._say(logging.DEBUG, msg)
 
     def info(self, msg: object) -> None:
-        """Say what happened as it should."""
-        self._say(logging.INFO, msg)
+        """Say what happened as it should. Each job says so twice: nobody listening must cost next to nothing."""
+        if self.logger.isEnabledFor(logging.INFO):
+            self._say(logging.INFO, msg)
 
     def warn(self, msg: object) -> None:
         """Say what went wrong and was dealt with."""

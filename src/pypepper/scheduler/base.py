@@ -45,12 +45,24 @@ class OneOfAKind:
 
 _minute: tuple[int, str] = (-1, "")
 """A minute since the epoch and its text: of the many instants of a minute only the first has to be worked out."""
+_last: tuple[int, str] = (-1, "")
+"""The last millisecond asked for and its text: a job a millisecond is few, and each asks four times."""
 
 
 def now_text() -> str:
     """Return this instant as UTC text with milliseconds, like `2031-04-05T06:07:08.123+00:00`."""
+    global _last
+    now_ms = time.time_ns() // 1_000_000
+    known, text = _last
+    if now_ms != known:
+        text = _text_of(now_ms)
+        _last = (now_ms, text)
+    return text
+
+
+def _text_of(instant_ms: int) -> str:
     global _minute
-    minute, rest_ms = divmod(time.time_ns() // 1_000_000, 60_000)
+    minute, rest_ms = divmod(instant_ms, 60_000)
     known, text = _minute
     if minute != known:
         text = datetime.fromtimestamp(minute * 60, UTC).strftime("%Y-%m-%dT%H:%M")

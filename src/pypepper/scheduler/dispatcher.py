@@ -85,7 +85,7 @@ class Dispatcher(OneOfAKind):
     def available(self, channel_id: str) -> Processor:
         """Return the processor of this channel id, made if there is none."""
         with self._lock:
-            return self._processors.setdefault(channel_id, Processor())
+            return self._processors.get(channel_id) or self._processors.setdefault(channel_id, Processor())
 
     def put(self, channel_id: str, processor: Processor) -> None:
         """Use this processor for a channel id from now on; ValueError for None."""

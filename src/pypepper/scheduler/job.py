@@ -96,9 +96,9 @@ class Job(IBase):
     def apply_event(self, event: Event) -> None:
         """Make one transition; InternalException, and nothing moved, if it is illegal here."""
         with self._moving:
-            error = self._fsm.on(event).error
-            if error is not None:
-                raise error
+            answer = self._fsm.on(event)
+            if answer.error is not None:
+                raise answer.error
             self._follow()
 
     def restore_lifecycle(self, state: State | str | None, status: str) -> None:

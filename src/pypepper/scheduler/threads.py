@@ -41,22 +41,29 @@ def outcome_of(call: Callable[[], Any]) -> Outcome:
         return Outcome(None, error)
 
 
+Call = Callable[[], Callable[[], object] | None]
+"""What a thread of a pool calls. It may return how its end is told; neither may raise, and the telling may not wait."""
+
+
 class DaemonPool:
     """At most `size` daemon threads, made when first needed, behind an unbounded queue.
 
     Of the three counters at most one of `_idle` and `_backlog` is above zero: a call is either promised to an idle
     thread, or the reason for a new one, or waits for the next that is free.
+
+    A thread counts as idle before it tells of a call's end: whoever is told may post the next call before the thread
+    has come any further, and must find this one, not make another.
     """
 
     def __init__(self, size: int = MAX_THREADS, name: str = "pypepper") -> None:
         self._size = size
         self._name = name
-        self._calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        self._calls: SimpleQueue[Call] = SimpleQueue()
         self._lock = threading.Lock()
         self._threads = self._idle = self._backlog = 0
 
-    def post(self, call: Callable[[], object]) -> None:
-        """Queue a call that raises nothing; who wants to know its end must have it say so."""
+    def post(self, call: Call) -> None:
+        """Queue a call that raises nothing; who wants to know its end has it return what says so."""
         with self._lock:
             new = not self._idle and self._threads < self._size
             if self._idle:
@@ -77,13 +84,15 @@ class DaemonPool:
                 if self._may_leave():
                     return
                 continue
-            call()
-            del call  # an idle thread keeps nobody's values alive
+            tell = call()
             with self._lock:
                 if self._backlog:
                     self._backlog -= 1
                 else:
                     self._idle += 1
+            if tell is not None:
+                tell()
+            del call, tell  # an idle thread keeps nobody's values alive
 
     def _may_leave(self) -> bool:
         with self._lock:
@@ -103,15 +112,19 @@ async def in_thread(call: Callable[[], Any], pool: DaemonPool | None = None) -> 
     ended: asyncio.Future[Outcome] = loop.create_future()
     context = contextvars.copy_context()
 
-    def away() -> None:
+    def away() -> Callable[[], None]:
         outcome = context.run(outcome_of, call)
-        try:
-            loop.call_soon_threadsafe(_tell, ended, outcome)
-        except RuntimeError:  # the loop is closed: nobody waits any more
-            return
+        return lambda: _tell_from_afar(loop, ended, outcome)
 
     (pool or _common).post(away)
     return await ended
+
+
+def _tell_from_afar(loop: asyncio.AbstractEventLoop, ended: asyncio.Future[Outcome], outcome: Outcome) -> None:
+    try:
+        loop.call_soon_threadsafe(_tell, ended, outcome)
+    except RuntimeError:  # the loop is closed: nobody waits any more
+        return
 
 
 def _tell(ended: asyncio.Future[Outcome], outcome: Outcome) -> None:

@@ -56,7 +56,7 @@ class Silence:
         if run.state is not RunState.SUCCEEDED or run.job not in self._since:
             return
         job = self._desk.config.jobs.get(run.job)
-        if job is not None and run.updated_at > self._since[run.job]:
+        if job is not None:
             self._since[run.job] = run.updated_at
             self._arm(job)
 

@@ -60,6 +60,7 @@ class Press:
             "size": words.size,
             "plain": words.plain,
             "weekday": words.weekday,
+            "sentence": words.sentence,
             "beside": lambda reason, state: words.reason_beside(state, reason),
         }
 

@@ -100,6 +100,13 @@ def plain(text: str) -> str:
     return "".join(character if _is_harmless(character) else _escaped(character) for character in text)
 
 
+def sentence(text: str) -> str:
+    """Return words as a sentence: a capital in front, a full stop behind. A name in front keeps its letters."""
+    first = text.split(" ", 1)[0]
+    front = text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+    return front if not front or front[-1] in ".!?" else f"{front}."
+
+
 def reason_beside(state: str, reason: str) -> str:
     """Return a reason as it is said beside its state: `blocked: a (D) failed` needs no second `blocked`."""
     return reason.removeprefix(f"{state}: ")

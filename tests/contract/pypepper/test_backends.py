@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import logging
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -13,15 +14,17 @@ from typing import Any, cast
 
 import mongoengine
 import pytest
+from bson.binary import UuidRepresentation
 from pymongo.errors import DuplicateKeyError, InvalidOperation, ServerSelectionTimeoutError
 from pysqlite3 import dbapi2
-from sqlalchemy import inspect, text
-from sqlalchemy.exc import DataError, DBAPIError, OperationalError
+from sqlalchemy import event, inspect, text
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalError
 
 from pypepper.common.config import config
 from pypepper.scheduler.store import (
     IJobStore,
     InMemoryJobStore,
+    JobRecord,
     configure_job_store,
     engines,
     guarded_job_store,
@@ -44,9 +47,11 @@ OLD_ROW = "INSERT INTO scheduler_jobs VALUES ('old', NULL, 'c', 'Scheduled', 'b'
 
 @pytest.mark.parametrize("kind", ALL)
 def test_class(kind: str, open_store: OpenStore) -> None:
-    """pipeline.md 13 row Class."""
+    """pipeline.md 13 row Class; a store of SQL says which backend it was asked to be."""
     classes = {"memory": InMemoryJobStore, "mongodb": MongoJobStore}
-    assert type(open_store(kind)) is classes.get(kind, SqlJobStore)
+    store = open_store(kind)
+    assert vars(store).get("backend") == (kind if kind in SQL else None)
+    assert type(store) is classes.get(kind, SqlJobStore)
 
 
 @pytest.mark.parametrize("kind", SERVERS)
@@ -89,6 +94,76 @@ def test_first_contact_of_mongodb_is_the_first_operation() -> None:
     store.close()
 
 
+def told_to(store: SqlJobStore, call: Callable[[], object]) -> list[str]:
+    """Make a call and return the first words of the statements that it made."""
+    statements: list[str] = []
+
+    def hear(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
+        statements.append(statement.split("\n")[0].split(" (")[0])
+
+    event.listen(store.engine, "before_cursor_execute", hear)
+    call()
+    event.remove(store.engine, "before_cursor_execute", hear)
+    return statements
+
+
+def test_sqlite_puts_one_record_in_one_statement_and_several_in_one_transaction(tmp_path: Path) -> None:
+    """One sync for one record, and one for all that waited together; in memory, shared by threads, none is opened."""
+    one, put = record(), "INSERT INTO scheduler_jobs"
+    store, shared = SqlJobStore("sqlite", db=str(tmp_path / "jobs.db")), SqlJobStore("sqlite", uri="sqlite://")
+    assert told_to(store, lambda: store._write([one])) == [put]
+    assert told_to(store, lambda: store._write([one, record("b")])) == ["BEGIN IMMEDIATE", put, put, "COMMIT"]
+    assert told_to(shared, lambda: shared._write([one, record("b")])) == [put, put]
+    store.close()
+    shared.engine.dispose()
+
+
+def test_a_group_on_sqlite_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trouble with the file is the whole group's, none of it is kept, and the next put finds a clean connection."""
+    store = SqlJobStore("sqlite", db=str(tmp_path / "jobs.db"))
+    with monkeypatch.context() as patched:
+        answers = iter([True, OperationalError("INSERT", {}, Exception("disk I/O error"))])
+
+        def answer(connection: Any, given: JobRecord, honest: Any = store._answer) -> Any:
+            honest(connection, given)
+            said = next(answers)
+            if isinstance(said, Exception):
+                raise said
+            return said
+
+        patched.setattr(store, "_answer", answer)
+        with pytest.raises(OperationalError, match="disk"):
+            store._write([record("a"), record("b")])
+    assert store.list() == []
+    assert store._write([record("a"), record("b")]) == [True, True]
+    store.close()
+
+
+def test_only_a_broken_connection_is_asked_twice() -> None:
+    """What a database refuses it would refuse again: the question is put once, and the error is the caller's."""
+    store = SqlJobStore("sqlite", uri="sqlite://")
+
+    def ask_nonsense() -> None:
+        with pytest.raises(OperationalError, match="no such table"):
+            store._ask(lambda connection: connection.exec_driver_sql("SELECT 1 FROM nowhere"))
+
+    assert told_to(store, ask_nonsense) == ["SELECT 1 FROM nowhere"]
+    store.engine.dispose()
+
+
+def test_a_bad_record_in_a_group_on_sqlite_is_its_own_trouble(tmp_path: Path) -> None:
+    """What the table or JSON refuses is the answer for that record; the others are kept."""
+    store = SqlJobStore("sqlite", db=str(tmp_path / "jobs.db"))
+    good, null, odd, again = store._write(
+        [record("a"), record("b", channel_id=None), record("c", results=[object()]), record("a", version=9)]
+    )
+    assert (good, again) == (True, False)
+    assert isinstance(null, IntegrityError)
+    assert isinstance(odd, Exception)
+    assert [found.id for found in store.list()] == ["a"]
+    store.close()
+
+
 def test_a_sqlite_uri_works_under_another_name(tmp_path: Path) -> None:
     """pipeline.md 13: `uri` is not checked against the backend name."""
     store = SqlJobStore("postgres", uri=f"sqlite:///{tmp_path / 'jobs.db'}")
@@ -119,6 +194,15 @@ def test_sqlite_makes_its_folder_and_has_a_name_by_default(tmp_path: Path, monke
     deep.close()
 
 
+def test_a_sqlite_uri_of_sqlites_own_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`file:` addresses name a file in SQLite's own way; no folder is made after their letters."""
+    monkeypatch.chdir(tmp_path)
+    store = SqlJobStore("sqlite", uri=f"sqlite:///file:{tmp_path / 'jobs.db'}?uri=true")
+    assert store.put(record())
+    store.close()
+    assert {path.name for path in tmp_path.iterdir()} == {"jobs.db"}
+
+
 def test_sqlite_of_the_standard_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no newer SQLite is installed, one whose write-ahead log is not safe keeps a rollback journal instead."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
@@ -135,19 +219,20 @@ def test_sqlite_of_the_standard_library(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_sqlite_keeps_a_synced_log(open_store: OpenStore) -> None:
-    """A safe SQLite writes ahead, syncs each commit, and waits for other writers up to BUSY_S."""
+    """A safe SQLite writes ahead, syncs each commit, and waits for other writers for half a minute."""
     with _engine(open_store("sqlite")).connect() as connection:
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3
-        assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == engines.BUSY_S * 1000
+        assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 30_000
 
 
-def test_sqlite_waits_for_a_busy_file_when_it_is_made(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hold", ["EXCLUSIVE", "IMMEDIATE"])
+def test_sqlite_waits_for_a_busy_file_when_it_is_made(hold: str, tmp_path: Path) -> None:
     """Another program that holds the file for a moment does not keep a store from coming up."""
     file = tmp_path / "jobs.db"
     other = dbapi2.connect(str(file), isolation_level=None, check_same_thread=False)
     other.execute("CREATE TABLE theirs (x)")
-    other.execute("BEGIN EXCLUSIVE")
+    other.execute(f"BEGIN {hold}")
     with ThreadPoolExecutor(1) as threads:
         made = threads.submit(SqlJobStore, "sqlite", db=str(file))
         assert not wait([made], timeout=0.2).done
@@ -158,16 +243,46 @@ def test_sqlite_waits_for_a_busy_file_when_it_is_made(tmp_path: Path) -> None:
     store.close()
 
 
-def test_sqlite_gives_up_on_a_file_that_stays_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every wait has a bound."""
+def test_sqlite_says_at_once_that_a_file_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a file that others hold is waited for: a folder in its place will not become one."""
+    naps: list[float] = []
+    monkeypatch.setattr(time, "sleep", naps.append)
+    with pytest.raises(OperationalError, match="unable to open"):
+        SqlJobStore("sqlite", db=str(tmp_path))
+    assert naps == []
+
+
+@pytest.mark.parametrize("hold", ["EXCLUSIVE", "IMMEDIATE"])
+def test_sqlite_gives_up_on_a_file_that_stays_busy(hold: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every wait has a bound, and none keeps a processor busy: where SQLite refuses at once, there is a nap."""
     monkeypatch.setattr(engines, "BUSY_S", 0.1)
+    naps, sleep = list[float](), time.sleep
+
+    def nap(seconds: float) -> None:
+        naps.append(seconds)
+        sleep(seconds)
+
+    monkeypatch.setattr(time, "sleep", nap)
     file = tmp_path / "jobs.db"
     other = dbapi2.connect(str(file), isolation_level=None)
     other.execute("CREATE TABLE theirs (x)")
-    other.execute("BEGIN EXCLUSIVE")
+    other.execute(f"BEGIN {hold}")
     with pytest.raises(OperationalError, match="locked"):
         SqlJobStore("sqlite", db=str(file))
     other.close()
+    assert set(naps) == (set() if hold == "EXCLUSIVE" else {0.01})
+
+
+def test_a_put_on_mysql_is_one_trip(open_store: OpenStore) -> None:
+    """Each statement is a transaction of its own: giving the connection back asks the server for nothing more."""
+    store = open_store("mysql")
+    assert store.put(record())
+    assert store.put(record(status="InProgress"))
+    assert store.get("a") == record(status="InProgress", version=2)
+    with _engine(store).connect() as connection:
+        status = connection.exec_driver_sql("SHOW SESSION STATUS")
+        counted = {name: int(count) for name, count in status if name in {"Com_update", "Com_rollback", "Com_commit"}}
+    assert counted == {"Com_update": 2, "Com_rollback": 0, "Com_commit": 0}
 
 
 @pytest.mark.parametrize("kind", SQL)
@@ -376,6 +491,101 @@ def test_the_document_reads_what_the_store_wrote(open_store: OpenStore) -> None:
     found = SchedulerJobDoc.objects(channel_id="demo-channel").first()
     assert (found.id, found.status, found.payload) == ("a", "Scheduled", {"workflows": [1]})
     assert SchedulerJobDoc._get_collection_name() == "scheduler_jobs"
+
+
+def test_the_store_reads_what_the_document_wrote(open_store: OpenStore) -> None:
+    """A document that a program saves is a job: what it does not say is null, one workflow short, of version 1."""
+    store = open_store("mongodb")
+    SchedulerJobDoc(id="d", channel_id="c", status="Scheduled", created="b", updated="u").save()
+    assert store.get("d") == JobRecord("d", None, "c", "Scheduled", "b", "u", workflow_count=0, version=1)
+    found = cast("MongoJobStore", store)._collection
+    assert found is not None
+    nothing = dict.fromkeys(["category", "payload", "results", "error"])
+    assert found.find_one({"_id": "d"}) == {
+        "_id": "d", "channel_id": "c", "status": "Scheduled", "created": "b", "updated": "u", "workflow_count": 0,
+        "version": 1, **nothing,
+    }  # fmt: skip
+    assert list(found.index_information()) == ["_id_"]
+
+
+@pytest.mark.parametrize("name", ["channel_id", "status", "created", "updated"])
+def test_a_document_says_what_a_job_must_have(name: str) -> None:
+    """pipeline.md 12.1: the fields without a default; a document that lacks one is not saved."""
+    said = {"id": "d", "channel_id": "c", "status": "Scheduled", "created": "b", "updated": "u"}
+    SchedulerJobDoc(**said).validate()
+    with pytest.raises(mongoengine.ValidationError, match=name):
+        SchedulerJobDoc(**{key: value for key, value in said.items() if key != name}).validate()
+
+
+def test_a_document_of_a_newer_release_is_read(open_store: OpenStore) -> None:
+    """A field that this release does not know stands in nobody's way, neither the document's nor the store's."""
+    store = cast("MongoJobStore", open_store("mongodb"))
+    store.put(record())
+    assert store._collection is not None
+    store._collection.update_one({"_id": "a"}, {"$set": {"mood": "bright"}})
+    assert SchedulerJobDoc.objects(id="a").first().status == "Scheduled"
+    assert store.get("a") == record()
+
+
+MONGO_SAYS = {
+    "serverSelectionTimeoutMS": "server_selection_timeout",
+    "connectTimeoutMS": "connect_timeout",
+    "socketTimeoutMS": "socket_timeout",
+}
+
+
+@pytest.mark.parametrize("said", [None, *MONGO_SAYS, "SOCKETTIMEOUTMS"])
+def test_every_wait_of_mongodb_has_a_bound(said: str | None) -> None:
+    """Ten seconds to find and to reach it, thirty for an answer; an address that says otherwise is obeyed."""
+    store = MongoJobStore(uri=f"mongodb://127.0.0.1:1/d{f'?{said}=7000' if said else ''}", alias="bounds")
+    assert store._collection is not None
+    client = store._collection.database.client
+    pool = client.options.pool_options
+    seconds = {
+        "server_selection_timeout": client.options.server_selection_timeout,
+        "connect_timeout": pool.connect_timeout,
+        "socket_timeout": pool.socket_timeout,
+    }
+    expected = {"server_selection_timeout": 10, "connect_timeout": 10, "socket_timeout": 30}
+    for name, option in MONGO_SAYS.items():
+        if said and name.lower() == said.lower():
+            expected[option] = 7
+    assert seconds == expected
+    store.close()
+
+
+@pytest.mark.parametrize(("said", "journal"), [("", True), ("?journal=false", False)])
+def test_mongodb_answers_when_the_write_is_in_the_journal(said: str, journal: bool) -> None:
+    """What was told True is on disk, unless the address says otherwise; ids are written as the standard has it."""
+    store = MongoJobStore(uri=f"mongodb://127.0.0.1:1/d{said}", alias="bounds", uuid_representation="javaLegacy")
+    assert store._collection is not None
+    assert store._collection.write_concern.document == {"j": journal}
+    assert store._collection.codec_options.uuid_representation == UuidRepresentation.STANDARD
+    assert store._collection.full_name == "d.scheduler_jobs"
+    store.close()
+
+
+def test_closing_mongodb_ends_its_client(open_store: OpenStore) -> None:
+    """Closing gives the connections back; doing it twice, or before anything was asked, is fine."""
+    store = cast("MongoJobStore", open_store("mongodb"))
+    assert store.get("a") is None
+    assert store._collection is not None
+    client = store._collection.database.client
+    store.close()
+    store.close()
+    with pytest.raises(InvalidOperation):
+        client.admin.command("ping")
+
+
+@pytest.mark.parametrize("kind", SQL)
+def test_closing_sql_ends_its_connections(kind: str, open_store: OpenStore) -> None:
+    """Closing gives the connections back."""
+    store, closed = open_store(kind), list[object]()
+    event.listen(_engine(store), "close", lambda connection, _entry: closed.append(connection))
+    assert store.get("a") is None
+    assert closed == []
+    store.close()
+    assert len(closed) == 1
 
 
 def _engine(store: IJobStore) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -110,8 +112,11 @@ def _in_the_child(kind: str, store: IJobStore) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*fork.*")
 @pytest.mark.parametrize("kind", ["sqlite", "postgres", "mysql", "mongodb"])
-def test_a_fork_shares_no_connection(kind: str, open_store: OpenStore) -> None:
-    """A forked child opens connections of its own and waits for none of the parent's threads; the parent goes on."""
+def test_a_fork_shares_no_connection(kind: str, open_store: OpenStore, caplog: pytest.LogCaptureFixture) -> None:
+    """A forked child opens connections of its own and waits for none of the parent's threads; the parent goes on.
+
+    On its own connections, too: nothing that the child lets go of ends them.
+    """
     store = open_store(kind)
     store.put(record("from-the-parent"))
     child = multiprocessing.get_context("fork").Process(target=_in_the_child, args=(kind, store))
@@ -125,6 +130,46 @@ def test_a_fork_shares_no_connection(kind: str, open_store: OpenStore) -> None:
     assert ended == 0
     assert store.get("from-the-child") == record("from-the-child", created=BORN)
     assert len(store.list()) == 22
+    assert not [line for line in caplog.records if "broke" in line.message]
+
+
+def _ends_well(call: Callable[[], None]) -> bool:
+    """Make a call in a forked child; tell whether it came back without an error."""
+    child = multiprocessing.get_context("fork").Process(target=call)
+    child.start()
+    child.join(30)
+    ended = child.exitcode
+    child.kill()
+    return ended == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*")
+def test_a_fork_has_the_rows_in_memory() -> None:
+    """A SQLite store in memory is a part of the process: a forked child has its own copy of it."""
+    store = SqlJobStore("sqlite", uri="sqlite://")
+    store.put(record())
+
+    def in_the_child() -> None:
+        assert store.get("a") == record()
+        assert store.put(record("b"))
+
+    assert _ends_well(in_the_child)
+    assert [found.id for found in store.list()] == ["a"]
+    store.engine.dispose()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*")
+def test_a_fork_keeps_what_it_does_not_use(open_store: OpenStore) -> None:
+    """The parent's connections are never closed in the child, not even as garbage: that would end them for both."""
+    engine = cast("SqlJobStore", open_store("sqlite")).engine
+    inherited = weakref.ref(engine.pool)
+
+    def in_the_child() -> None:
+        gc.collect()
+        assert inherited() is not None
+        assert inherited() is not engine.pool
+
+    assert _ends_well(in_the_child)
 
 
 @pytest.mark.parametrize("kind", DURABLE)
@@ -132,6 +177,7 @@ def test_several_may_prepare_one_place_at_once(kind: str, server_place: GetPlace
     """Stores built at the same instant on a place without a table all come up."""
     settings = settings_for(kind, server_place, tmp_path)
     first = opened(kind, settings)
+    first.clear()
     if kind != "mongodb":
         with cast("SqlJobStore", first).engine.connect() as connection:
             connection.exec_driver_sql("DROP TABLE scheduler_jobs")

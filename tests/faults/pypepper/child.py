@@ -1,14 +1,17 @@
 """A process that takes a saved job and works it off, and may kill itself at a step of its life.
 
-    python child.py DATABASE JOB LEDGER [KILL]
+    python child.py KIND SETTINGS JOB LEDGER [KILL]
 
-KILL is `put:STATUS:before`, `put:STATUS:after`, `get:N` (before the n-th read) or `work`. It prints `ready`, waits for
-a line, and prints the job's status, its row's status, and the error if there was one.
+KIND and SETTINGS (JSON) are the store's. KILL is `put:STATUS:before`, `put:STATUS:after`, `get:N` (before the n-th
+read) or `work`; with `hold:STATUS` it prints `holding` before that put, waits for a line, and leaves the killing to
+others. It prints `ready`, waits for a line, and prints the job's status, its row's status, and the error if there was
+one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -31,6 +34,9 @@ def arm(kill: str) -> None:
     def deadly_put(record: JobRecord) -> bool:
         if kill == f"put:{record.status}:before":
             die()
+        if kill == f"hold:{record.status}":
+            print("holding", flush=True)
+            sys.stdin.readline()
         landed: bool = put(record)
         if landed and kill == f"put:{record.status}:after":
             die()
@@ -65,8 +71,8 @@ class Ledger(Executor):
         return "worked"
 
 
-def main(database: str, job_id: str, ledger: str, kill: str = "") -> None:
-    configure_job_store("sqlite", db=database)
+def main(kind: str, settings: str, job_id: str, ledger: str, kill: str = "") -> None:
+    configure_job_store(kind, **json.loads(settings))
     executor_registry.register("ledger", Ledger(ledger, kill))
     record = get_job_store().get(job_id)
     assert record is not None

@@ -230,8 +230,24 @@ async def test_a_reload_moves_deadlines_but_adds_none_to_what_runs(tmp_path: Pat
     async with night:
         await night.until("2026-10-19T00:10Z")
         await night.reload(WAYS + job.format("20m", ", max_runtime: 20m"))
+        await night.until("2026-10-19T00:19Z")
+        assert ids(night) == []
+        await night.until("2026-10-19T00:21Z")
+        assert ids(night) == ["a.2026-10-19.1:too_long:1"]
         await night.until("2026-10-19T03:00Z")
         assert ids(night) == ["a.2026-10-19.1:too_long:1"]
+
+
+async def test_a_deadline_that_a_reload_brings_too_late_does_not_ring(tmp_path: Path) -> None:
+    """First seen after it, a run has none (spec 15.1); nor after a second reload, or a change of the run."""
+    without = LATE.replace(", must_start_by: 10m", "").replace(', must_start_by: "09:30"', "")
+    night = Night(tmp_path, without, at="2026-10-19T08:59Z")
+    async with night:
+        await night.until("2026-10-19T10:00Z")
+        await night.reload(LATE)
+        await night.engine.hold("soon.2026-10-19.1", actor="ann")
+        await night.until("2026-10-19T12:00Z")
+        assert ids(night) == []
 
 
 async def test_a_deadline_that_a_reload_takes_away_does_not_ring(tmp_path: Path) -> None:

@@ -80,3 +80,12 @@ def test_nothing_is_hidden_in_what_people_typed(typed: str, shown: str) -> None:
 def test_a_state_is_not_said_twice() -> None:
     assert words.reason_beside("blocked", "blocked: a (2027-05-20) failed") == "a (2027-05-20) failed"
     assert words.reason_beside("failed", "exit 3") == "exit 3"
+
+
+@pytest.mark.parametrize(
+    ("words_", "said"),
+    [("it waits for a", "It waits for a."), ("job-1 is held", "job-1 is held."), ("", ""), ("why?", "Why?")],
+)
+def test_an_answer_is_a_sentence(words_: str, said: str) -> None:
+    """A capital and a full stop, and no letter of a job's name is changed."""
+    assert words.sentence(words_) == said

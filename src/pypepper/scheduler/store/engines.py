@@ -130,7 +130,8 @@ def _sync_each_commit(connection: Any, _entry: ConnectionPoolEntry) -> None:
 def _choose_journal(engine: Engine) -> None:
     """Keep a write-ahead log where this SQLite does so safely; the file remembers the choice.
 
-    Changing the journal needs the file for a moment and does not wait for it by itself, so it is tried until BUSY_S.
+    Changing the journal needs the file for a moment and does not wait for it by itself, so it is tried until BUSY_S
+    while others hold the file. Whatever else is wrong with it is said at once.
     """
     if engine.dialect.dbapi is None or engine.dialect.dbapi.sqlite_version_info < SAFE_WAL:
         return
@@ -139,8 +140,8 @@ def _choose_journal(engine: Engine) -> None:
         try:
             with engine.connect() as connection:
                 connection.exec_driver_sql("PRAGMA journal_mode = WAL")
-        except OperationalError:
-            if time.monotonic() > deadline:
+        except OperationalError as error:
+            if "locked" not in str(error.orig) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
         else:

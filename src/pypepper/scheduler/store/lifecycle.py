@@ -24,7 +24,7 @@ _REPLACEABLE: Final[Mapping[str, frozenset[str]]] = {
 
 def existing_statuses_put_may_replace(incoming_status: str) -> frozenset[str]:
     """Return the durable statuses that a put of `incoming_status` may write over."""
-    return _REPLACEABLE.get(incoming_status, frozenset({incoming_status}))
+    return _REPLACEABLE.get(incoming_status) or frozenset({incoming_status})
 
 
 def put_applies(existing_status: str | None, incoming_status: str) -> bool:

@@ -56,6 +56,8 @@ class InMemoryJobStore(IJobStore):
 def _updated(existing: JobRecord, record: JobRecord) -> JobRecord:
     """Return what `dataclasses.replace` would, a quarter of a job's way through the pipeline sooner."""
     updated = object.__new__(type(record))
-    fields = vars(record) | {"created": existing.created, "version": existing.version + 1}
-    object.__setattr__(updated, "__dict__", fields)
+    fields = updated.__dict__
+    fields.update(record.__dict__)
+    fields["created"] = existing.created
+    fields["version"] = existing.version + 1
     return updated

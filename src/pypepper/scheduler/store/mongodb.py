@@ -172,8 +172,8 @@ def _uri(auth_source: str, settings: dict[str, Any]) -> str:
 
 
 def _update(jobs: Collection[dict[str, Any]], record: JobRecord, document: dict[str, Any]) -> bool:
-    """Replace all but id, created and version where status and version allow it; tell whether they did."""
-    kept = ("_id", "created", "version")
+    """Replace all but id and created, and count the version, where status and version allow; tell whether they do."""
+    kept = ("_id", "created")
     may = {
         "_id": record.id,
         "version": record.version,

@@ -249,6 +249,21 @@ def test_job_store_follows(yaml: Yaml) -> None:
         _ = store_module.no_such_name
 
 
+def test_the_public_names() -> None:
+    """pipeline.md 1.2: what `from pypepper.scheduler.store import *` brings; and what a job asks, which is guarded."""
+    brought: dict[str, Any] = {}
+    exec("from pypepper.scheduler.store import *", brought)
+    assert set(brought) - {"__builtins__"} == {
+        "Backend", "IJobStore", "InMemoryJobStore", "JobRecord", "configure_job_store", "get_job_store",
+        "guarded_job_store", "job_store", "reset_job_store", "reset_job_store_mismatch_warning", "set_job_store",
+        "setup_from_config",
+    }  # fmt: skip
+    assert brought["job_store"] is get_job_store()
+    of_sql: dict[str, Any] = {}
+    exec("from pypepper.scheduler.store.sql import *", of_sql)
+    assert set(of_sql) - {"__builtins__"} == {"SqlJobStore", "TABLE_NAME", "scheduler_jobs"}
+
+
 def test_guard_at_the_start_of_the_process() -> None:
     """pipeline.md 14.2 row 1: none; and no driver is loaded before its backend is configured."""
     program = (
@@ -346,6 +361,25 @@ def test_the_one_warning(yaml: Yaml, caplog: pytest.LogCaptureFixture) -> None:
     reset_job_store_mismatch_warning()
     set_job_store(InMemoryJobStore())
     assert len(warnings(caplog)) == 3
+
+
+def test_the_first_mismatch_of_a_process_is_said(tmp_path: Path) -> None:
+    """pipeline.md 14.3: a process starts with its one warning unsaid."""
+    file = tmp_path / "app.config.yaml"
+    file.write_text("scheduler: {jobStore: {backend: postgres}}")
+    program = (
+        "import sys; from pypepper.common.config import config; "
+        "from pypepper.scheduler.store import configure_job_store; "
+        "config.load_config(sys.argv[1]); configure_job_store('memory'); configure_job_store('memory')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(file)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(ROOT / "src")},
+    )
+    assert done.stderr.count("in-memory") == 1
 
 
 def test_no_warning_where_nothing_is_at_odds(yaml: Yaml, caplog: pytest.LogCaptureFixture) -> None:

@@ -186,3 +186,19 @@ def test_an_event_has_setters() -> None:
     made.set_flow("f")
     assert (made.data.name, made.data.src, made.data.flow) == ("go", "me", "f")
     assert event.new("go", "you").data.src == "you"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        fsm.State("shut"),
+        fsm.Transition(event.new("open"), [fsm.State("shut")], fsm.State("open")),
+        fsm.Options("door", fsm.State("shut"), []),
+        fsm.Response(fsm.State("shut")),
+    ],
+    ids=lambda made: type(made).__name__,
+)
+def test_an_unknown_attribute_is_an_error(made: Any) -> None:
+    """They may be changed, but what nobody would ever read is not kept in silence."""
+    with pytest.raises(AttributeError):
+        made.colour = "red"

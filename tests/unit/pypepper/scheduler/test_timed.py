@@ -199,6 +199,14 @@ def test_idle_threads_are_used_again_and_then_leave(monkeypatch: pytest.MonkeyPa
     meet(told)
 
 
+def test_calls_one_after_the_other_need_one_thread() -> None:
+    """Whoever is told of an end may post the next call at once: the thread that told is idle by then, and takes it."""
+    pool, told = DaemonPool(4), threading.Event()
+    pool.post(lambda: lambda: pool.post(lambda: told.set))
+    meet(told)
+    assert pool._threads == 1
+
+
 def test_a_call_promised_to_an_idle_thread_keeps_it() -> None:
     """A thread whose wait ran out in the very moment a call was promised to it stays for that call."""
     pool = DaemonPool(1)

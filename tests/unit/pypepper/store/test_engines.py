@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import Engine, event
 
-from pypepper.scheduler.store.engines import make_engine
+from pypepper.scheduler.store.engines import _choose_journal, make_engine
 
 GIVEN: dict[str, Any] = {"username": "u", "password": "p w/@%+", "host": "h", "db": "d"}
 PLAIN = "u:p@h"
@@ -50,6 +53,12 @@ def test_an_address_without_a_driver_means_ours(given: str, meant: str) -> None:
     assert address("postgres", given) == meant
 
 
+def test_another_database_is_sqlalchemys_to_answer_for() -> None:
+    """pipeline.md 13: a uri is not checked against the backend's name; of one that we do not know, nothing is asked."""
+    with pytest.raises(ModuleNotFoundError, match="No module named"):
+        make_engine("postgres", "oracle://u:p@h/d")
+
+
 def test_the_uri_beats_the_settings() -> None:
     """pipeline.md 13: `uri` beats discrete settings."""
     assert address("mysql", "mysql+pymysql://u:p@h/d", **GIVEN) == "mysql+pymysql://u:p@h/d"
@@ -79,11 +88,40 @@ def test_every_wait_of_postgres_has_a_bound() -> None:
     """Ten seconds to reach it, thirty for an answer; an address that says otherwise is obeyed."""
     said = asked("postgresql://u:p@h/d")
     assert (said["connect_timeout"], said["tcp_user_timeout"]) == (10, 30_000)
-    assert asked("postgresql://u:p@h/d?connect_timeout=3")["connect_timeout"] == "3"
+    said = asked("postgresql://u:p@h/d?connect_timeout=3")
+    assert (said["connect_timeout"], said["tcp_user_timeout"]) == ("3", 30_000)
+    said = asked("postgresql://u:p@h/d?tcp_user_timeout=3")
+    assert (said["connect_timeout"], said["tcp_user_timeout"]) == (10, "3")
 
 
-def test_every_wait_of_mysql_has_a_bound() -> None:
-    """The same."""
-    said = asked("mysql://u:p@h/d")
-    assert (said["connect_timeout"], said["read_timeout"], said["write_timeout"]) == (10, 30, 30)
-    assert asked("mysql://u:p@h/d?read_timeout=3")["read_timeout"] == 3
+MYSQL_WAITS = {"connect_timeout": 10, "read_timeout": 30, "write_timeout": 30}
+
+
+@pytest.mark.parametrize("scheme", ["mysql", "mariadb"])
+@pytest.mark.parametrize("obeyed", [None, *MYSQL_WAITS])
+def test_every_wait_of_mysql_has_a_bound(scheme: str, obeyed: str | None) -> None:
+    """The same, by either name of the family."""
+    said = asked(f"{scheme}://u:p@h/d{f'?{obeyed}=3' if obeyed else ''}")
+    assert {name: said[name] for name in MYSQL_WAITS} == MYSQL_WAITS | ({obeyed: 3} if obeyed else {})
+
+
+class Sqlite:
+    """As much of an engine as the choice of a journal looks at: a version of SQLite, and whether it was asked."""
+
+    def __init__(self, *version: int) -> None:
+        self.dialect = SimpleNamespace(dbapi=SimpleNamespace(sqlite_version_info=version))
+        self.statements: list[str] = []
+
+    @contextmanager
+    def connect(self) -> Iterator[Any]:
+        yield SimpleNamespace(exec_driver_sql=self.statements.append)
+
+
+@pytest.mark.parametrize(
+    ("version", "logs"), [((3, 51, 2), False), ((3, 51, 3), True), ((3, 52, 0), True), ((3, 45, 9), False)]
+)
+def test_only_a_safe_sqlite_writes_ahead(version: tuple[int, int, int], logs: bool) -> None:
+    """SQLite before 3.51.3 can lose pages of a write-ahead log when two connections write: it keeps its old journal."""
+    engine = Sqlite(*version)
+    _choose_journal(cast("Engine", engine))
+    assert engine.statements == (["PRAGMA journal_mode = WAL"] if logs else [])

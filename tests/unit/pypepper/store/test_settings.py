@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
@@ -43,6 +44,13 @@ def test_nothing_usable_given(backend: str, name: str, empty: str | None) -> Non
     """pipeline.md 13 row Nothing usable given: ValueError, and it names what is missing."""
     with pytest.raises(ValueError, match=rf"^{backend} job store requires .*missing: {name}$"):
         server_settings(backend, default_port=1, **{**GIVEN, name: empty})
+
+
+def test_settings_stay_as_they_were_checked() -> None:
+    """Nobody changes a password behind the check."""
+    server = server_settings("mysql", default_port=1, **GIVEN)
+    with pytest.raises(FrozenInstanceError):
+        server.password = ""  # type: ignore[misc]
 
 
 def test_a_password_of_digits_is_not_guessed() -> None:

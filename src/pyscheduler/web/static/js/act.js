@@ -76,6 +76,8 @@ export function previewed(found) {
 async function confirmed(action, runs) {
   const dialog = document.getElementById("ask");
   const reason = make("textarea", { id: "ask-reason", maxlength: "1000", placeholder: "for the logbook" });
+  const mustSay = runs.some((run) => document.querySelector(`[data-run="${CSS.escape(run)}"][data-must-say]`));
+  reason.required = mustSay;
   const downstream = make("input", { type: "checkbox", id: "ask-downstream" });
   const what = make("div", { "aria-live": "polite" }, make("p", { class: "muted", text: "Working out what it will do …" }));
   const yes = make("button", { type: "submit", value: "yes", class: DANGEROUS.has(action) ? "danger" : "primary", text: `${SAID[action]}` });
@@ -88,13 +90,13 @@ async function confirmed(action, runs) {
     form.append(make("label", { class: "check" }, downstream, " and all ended runs that depend on it"));
   }
   form.append(
-    make("label", { for: "ask-reason", text: "Reason" }), reason,
+    make("label", { for: "ask-reason", text: mustSay ? "Reason (the job asks for one)" : "Reason" }), reason,
     make("div", { class: "buttons" }, make("button", { type: "submit", value: "no", formnovalidate: true, text: "Not now" }), yes),
   );
   dialog.replaceChildren(form);
   dialog.returnValue = "";
   dialog.showModal();
-  yes.focus();
+  (mustSay ? reason : yes).focus();
   const show = () => preview(action, runs, downstream.checked).then((found) => what.replaceChildren(found), failed);
   downstream.addEventListener("change", show);
   show();

@@ -9,6 +9,7 @@ const MERGE_MS = 250;
 const IDLE_MS = 10000;
 const MOST = 1000; // runs of one selection: what one bulk request takes
 const MOST_ROWS = 200;
+const LONGEST = 10000; // characters of ids in one address
 
 const board = () => document.getElementById("board");
 const form = document.getElementById("filters");
@@ -163,15 +164,33 @@ async function patch() {
   }
 }
 
+/** Ids in lists that fit into an address: the head of a request is bounded, and names may be long. */
+function fitting(ids) {
+  const lists = [[]];
+  let length = 0;
+  for (const id of ids) {
+    if (length + id.length > LONGEST) {
+      lists.push([]);
+      length = 0;
+    }
+    lists.at(-1).push(id);
+    length += id.length + 1;
+  }
+  return lists;
+}
+
 async function replaceRows(ids, isNew) {
-  const html = await fragment(`/board/rows?date=${board().dataset.date}&ids=${ids.join(",")}`);
+  for (const some of fitting(ids)) putRows(await fragment(`/board/rows?date=${board().dataset.date}&ids=${some.join(",")}`), isNew);
+}
+
+function putRows(html, isNew) {
   const found = new DOMParser().parseFromString(html, "text/html");
   let moved = isNew;
   for (const row of found.querySelectorAll("tr[data-run]")) {
     const old = document.getElementById(row.id);
     if (!old || old.querySelector("details[open]") || old.outerHTML === row.outerHTML) continue;
     moved ||= old.dataset.state !== row.dataset.state;
-    for (const name of ["current"]) row.classList.toggle(name, old.classList.contains(name));
+    row.classList.toggle("current", old.classList.contains("current"));
     if (old.dataset.state !== row.dataset.state) row.classList.add("changed");
     const focused = old.contains(document.activeElement);
     old.replaceWith(row);

@@ -39,6 +39,7 @@ function newAttempt(fresh) {
   box.dataset.attempt = fresh.dataset.attempt;
   box.dataset.streams = fresh.dataset.streams;
   for (const id of ["log-stream", "log-attempt"]) byId(id).replaceWith(fresh.querySelector(`#${id}`));
+  byId("log-tools").hidden = !box.dataset.streams;
   bindChoices();
   openLog();
 }

@@ -11,6 +11,12 @@ export class Refused extends Error {
   }
 }
 
+/** Return the error for a refusal; who is nobody any more is sent to sign in, and comes back here. */
+function refused(status, body) {
+  if (status === 401) location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+  return new Refused(status, body);
+}
+
 /** Return the JSON of an answer. Throws Refused for a refusal, and an Error where nobody answers in time. */
 export async function api(method, path, body) {
   const headers = { Accept: "application/json", "X-Pysched": "1" };
@@ -24,14 +30,14 @@ export async function api(method, path, body) {
     throw new Error(error.name === "TimeoutError" ? "no answer within 30 s" : "the scheduler is out of reach");
   }
   const found = await answer.json().catch(() => null);
-  if (!answer.ok) throw new Refused(answer.status, found);
+  if (!answer.ok) throw refused(answer.status, found);
   return found;
 }
 
 /** Return the text of a fragment of HTML that our own server renders and escapes. */
 export async function fragment(path) {
   const answer = await fetch(path, { headers: { "X-Pysched": "1" }, signal: AbortSignal.timeout(WAIT_MS) });
-  if (!answer.ok) throw new Refused(answer.status, await answer.json().catch(() => null));
+  if (!answer.ok) throw refused(answer.status, await answer.json().catch(() => null));
   return answer.text();
 }
 
