@@ -3,8 +3,8 @@
 One file a main file: `<hash of its path>.config`. Format, version 1, valid if and only if all of it holds:
 
     line 1      `pysched-config 1`
-    line 2      JSON: who made it (release and the very code, Python, zone and holiday data), from what (`files`: path as
-                loaded and SHA-256 of its text; `patterns`: include patterns and what they named), when
+    line 2      JSON: who made it (release and the very code, Python, zone and holiday data), from what (`files`: path
+                as loaded and SHA-256 of its text; `patterns`: include patterns and what they named), when
                 (`loaded_on`), the digest, and `sha256` of the rest
     the rest    the Config as `pickled` makes it: no value of the environment is in it
 
