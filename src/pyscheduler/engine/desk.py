@@ -16,6 +16,7 @@ from datetime import date, datetime, timedelta
 from pyscheduler.config import Config
 from pyscheduler.engine.alarms import Alarms
 from pyscheduler.engine.book import DAY_TRIGGERS, Day
+from pyscheduler.engine.environment import fit_to_tell
 from pyscheduler.engine.orders import Order, Orders
 from pyscheduler.engine.request import MARK
 from pyscheduler.engine.surroundings import Surroundings
@@ -322,6 +323,7 @@ class Desk(Surroundings):
         if run is None or attempt is None or run.state is not RunState.RUNNING or attempt.attempt != number:
             return None
         job = self.live_job(run.job)
+        result = fit_to_tell(result, self.config.variables)
         row = ended(attempt, result, self.config.jobs.get(run.job), self.now())
         return self.apply(run, after_attempt(run, row, job, self.now(), chance))
 
