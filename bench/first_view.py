@@ -51,7 +51,8 @@ def view(context: Any, address: str) -> tuple[float, Any]:
 
 def views(browser: Any, address: str, rounds: int) -> None:
     """Look at the board again and again, each time with another browser's profile and once more with the same."""
-    cold, warm = [], []
+    cold: list[float] = []
+    warm: list[float] = []
     for _ in range(rounds):
         context = browser.new_context(viewport={"width": WIDE[0], "height": WIDE[1]})
         for took in (cold, warm):

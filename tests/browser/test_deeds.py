@@ -7,6 +7,7 @@ the state that the run came to, and the line of the logbook with who did it and 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -137,10 +138,11 @@ def test_nothing_happens_before_the_second_step(hands: World, open_page: OpenPag
     """ "Not now" and Escape do nothing at all; the run goes on, and nothing of it is in the logbook."""
     run = prepared(hands, DEEDS[6])
     page = open_page(hands, f"/runs/{run}")
-    for leave in (lambda: page.click('#ask button[value="no"]'), lambda: page.keyboard.press("Escape")):
+    for key in ("Escape", "Enter"):
         page.click('[data-action="kill"]')
         page.wait_for_selector("#ask[open] .preview")
-        leave()
+        page.focus('#ask button[value="no"]')
+        page.keyboard.press(key)
         assert page.locator("#ask[open]").count() == 0
     assert hands.service.state_of(run) == "running"
     assert hands.service.get(f"/api/events?run={run}&action=kill")["events"] == []
@@ -148,6 +150,10 @@ def test_nothing_happens_before_the_second_step(hands: World, open_page: OpenPag
     said_yes(page, "runs on the wrong day")
     page.wait_for_selector('#head[data-state="failed"]')
     assert "killed by" in page.inner_text("#head")
+
+
+def is_rerun(place: World, run: str) -> bool:
+    return bool(place.service.run(run)["reruns"] == 1)
 
 
 def test_a_rerun_takes_along_what_depends_on_it_when_told_to(hands: World, open_page: OpenPage) -> None:
@@ -164,7 +170,7 @@ def test_a_rerun_takes_along_what_depends_on_it_when_told_to(hands: World, open_
     page.wait_for_selector(f"#ask .preview:has-text('{second['run_id']}')")
     page.click('#ask button[value="yes"]')
     for run in (first, second["run_id"]):
-        hands.service.until(lambda run=run: hands.service.run(run)["reruns"] == 1, f"{run} is rerun")
+        hands.service.until(partial(is_rerun, hands, run), f"{run} is rerun")
         hands.service.until_state(run, "succeeded")
 
 

@@ -53,9 +53,9 @@ def wide(page: Any) -> bool:
     return bool(page.viewport_size["width"] > 1000)
 
 
-def menu(page: Any, action: str) -> None:
+def menu(page: Any, action: str) -> object:
     page.click("#rows tr:first-child .menu summary")
-    page.click(f'#rows tr:first-child [data-action="{action}"]')
+    return page.click(f'#rows tr:first-child [data-action="{action}"]')
 
 
 def is_sound(page: Any, what: str, *, touch: bool) -> None:

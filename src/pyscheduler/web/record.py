@@ -28,7 +28,7 @@ class Record:
     """Numbers about the newest runs of a job. `rate` is 0 to 1; what nothing is known about is None.
 
     `streak` counts the newest runs that succeeded or failed alike, `streak_word` says which. `not_run` counts the
-    newest ended runs in a row that were skipped or called off: a job whose overlap drops every run looks well otherwise.
+    newest ended runs in a row that were skipped or called off: a job whose overlap drops every run looks well without.
     """
 
     succeeded: int
