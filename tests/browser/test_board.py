@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import NARROW, WIDE, OpenPage, until
+from tests.browser.looks import faults_of, small_targets, sticks_out
 from tests.browser.world import World
 
 
@@ -32,6 +33,21 @@ def test_a_change_is_on_the_screen_without_anybody_asking(own_world: World, open
     until(page, "document.querySelector('#rows tr:last-child').dataset.state === 'succeeded'")
 
 
+def test_what_happens_while_a_page_is_on_its_way_is_not_missed(own_world: World, open_page: OpenPage) -> None:
+    """A run changes after its row was read and before the stream is open: the page hears of it all the same."""
+    page, run = open_page(own_world, "/jobs"), own_world.runs["noisy"]
+
+    def act_first(route: Any) -> None:
+        own_world.act("noisy", "mark-failed")
+        route.continue_()
+
+    page.route("**/events?*", act_first, times=1)
+    page.goto("/")
+    page.wait_for_selector(f'[data-run="{run}"][data-state="failed"]')
+    own_world.act("noisy", "mark-success")
+    page.wait_for_selector(f'[data-run="{run}"][data-state="succeeded"]')
+
+
 def test_a_lost_scheduler_is_told_with_its_age_and_forgotten_when_it_is_back(
     own_world: World, open_page: OpenPage
 ) -> None:
@@ -53,6 +69,7 @@ def test_everything_goes_by_keyboard(own_world: World, open_page: OpenPage) -> N
     until(page, "document.querySelectorAll('#rows tr').length === 1")
     assert "q=held-exp" in page.url
     page.keyboard.press("Escape")
+    assert page.input_value("#q") == "held-exp", "leaving the field is not emptying it"
     page.keyboard.press("j")
     page.keyboard.press("h")
     page.wait_for_selector("#ask[open] .preview")
@@ -76,12 +93,12 @@ def test_everything_goes_by_keyboard(own_world: World, open_page: OpenPage) -> N
 def test_many_runs_are_acted_on_with_one_result_each(own_world: World, open_page: OpenPage) -> None:
     """Select, see what will happen, give a reason; those that could not are named with why."""
     page = open_page(own_world, "/")
-    for job in ("load-ledger", "hostile", "long-report"):
+    for job in ("load-ledger", "hostile", "flaky-feed"):
         row(page, own_world.runs[job]).locator("[data-pick]").check()
     assert page.inner_text("#picked") == "3"
     page.click('[data-bulk="rerun"]')
     page.wait_for_selector("#ask .preview")
-    assert own_world.runs["long-report"] in page.inner_text("#ask .preview")
+    assert own_world.runs["flaky-feed"] in page.inner_text("#ask .preview")
     page.fill("#ask-reason", "disk was full")
     page.click('#ask button[value="yes"]')
     page.wait_for_selector("#ask .results")
@@ -162,13 +179,8 @@ def test_a_phone_needs_no_sideways_scroll_and_hits_what_it_aims_at(
     """390 pixels: nothing sticks out, and what is tapped is at least 40 pixels high or wide."""
     open_page.expect("404")  # type: ignore[attr-defined]
     page = open_page(a_world, _path(a_world, path), size=NARROW, touch=True)
-    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW[0]
-    small = page.evaluate(
-        """[...document.querySelectorAll('button, select, summary, input:not([type=checkbox])')]
-        .map((each) => [each.outerHTML.slice(0, 90), each.getBoundingClientRect()])
-        .filter(([, box]) => box.width && box.height && Math.min(box.height, box.width) < 39.5).map(([text]) => text)"""
-    )
-    assert small == []
+    assert sticks_out(page) == 0
+    assert small_targets(page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -177,18 +189,10 @@ def test_a_phone_needs_no_sideways_scroll_and_hits_what_it_aims_at(
 )
 def test_axe_finds_no_fault(a_world: World, open_page: OpenPage, path: str, scheme: str) -> None:
     """WCAG 2.2 AA as far as axe can tell, wide and narrow, dark and light."""
-    from axe_playwright_python.sync_playwright import Axe
-
     open_page.expect("404")  # type: ignore[attr-defined]
     for size in (WIDE, NARROW):
         page = open_page(a_world, _path(a_world, path), size=size, scheme=scheme)
-        found = Axe().run(page)
-        faults = [
-            (fault["id"], node["html"][:160], node["any"][0]["message"] if node["any"] else "")
-            for fault in found.response["violations"]
-            for node in fault["nodes"]
-        ]
-        assert faults == []
+        assert faults_of(page) == []
 
 
 def _path(place: World, path: str) -> str:

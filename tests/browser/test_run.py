@@ -93,20 +93,6 @@ def test_streams_and_attempts_are_chosen(own_world: World, open_page: OpenPage) 
     until(page, "document.getElementById('log-window').textContent.includes('4711 rows')")
 
 
-def test_what_a_job_requires_is_asked_before_it_is_done(own_world: World, open_page: OpenPage) -> None:
-    """Two steps: nothing happens before the second, and "not now" does nothing at all."""
-    run = own_world.runs["long-report"]
-    page = open_page(own_world, f"/runs/{run}")
-    page.click('[data-action="kill"]')
-    page.click('#ask button[value="no"]')
-    assert own_world.service.state_of(run) == "running"
-    page.click('[data-action="kill"]')
-    page.fill("#ask-reason", "runs on the wrong day")
-    page.click('#ask button[value="yes"]')
-    page.wait_for_selector('#head[data-state="failed"]')
-    assert "killed by" in page.inner_text("#head")
-
-
 def test_a_gigabyte_is_opened_at_its_end(a_world: World, open_page: OpenPage) -> None:
     """FC-046: whatever the size, the page fetches a few pieces of it; what is asked for costs its own length."""
     run = a_world.runs["quick"]

@@ -15,6 +15,7 @@ from datetime import date, datetime
 
 from pyscheduler.config import Config
 from pyscheduler.engine.alarms import Alarms
+from pyscheduler.engine.environment import fit_to_tell
 from pyscheduler.engine.orders import Order, Orders
 from pyscheduler.engine.planning import planned
 from pyscheduler.engine.request import MARK
@@ -244,6 +245,7 @@ class Desk(Surroundings):
         if run is None or attempt is None or run.state is not RunState.RUNNING or attempt.attempt != number:
             return None
         job = self.live_job(run.job)
+        result = fit_to_tell(result, self.config.variables)
         row = ended(attempt, result, self.config.jobs.get(run.job), self.now())
         return self.apply(run, after_attempt(run, row, job, self.now(), chance))
 

@@ -56,8 +56,14 @@ function watch(look) {
   }, 1000);
 }
 
+/** Where the stream begins: after what the page had seen when it was asked for, so that nothing falls in between. */
+function streamPath() {
+  const { newest } = document.body.dataset;
+  return `/events?ping=${PING_S}${newest ? `&after=${encodeURIComponent(newest)}` : ""}`;
+}
+
 /** Call `listener(kind, data)` for everything that happens; `look` fetches what is on the page when all is quiet. */
-export function listen(listener, look, path = `/events?ping=${PING_S}`) {
+export function listen(listener, look, path = streamPath()) {
   listeners.add(listener);
   if (!source) {
     open(path);
