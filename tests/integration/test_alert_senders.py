@@ -7,6 +7,8 @@ import email.policy
 import json
 import os
 import socket
+import ssl
+import subprocess
 import sys
 import time
 from importlib.metadata import EntryPoint, EntryPoints
@@ -225,6 +227,76 @@ def test_a_mail_is_not_sent_in_clear_unless_asked_for(tmp_path: Path) -> None:
     with post() as server, pytest.raises(NotifyError):
         send(tmp_path, "email", port=str(server.port), **options)
     assert server.mails == []
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 that nobody has signed, with its key, in one file."""
+    folder = tmp_path_factory.mktemp("tls")
+    wanted = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    names = ["-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1"]
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
+    subprocess.run(["openssl", *wanted, *names, *files], check=True, capture_output=True)
+    both = folder / "both.pem"
+    both.write_text((folder / "cert.pem").read_text() + (folder / "key.pem").read_text())
+    return both
+
+
+def safe(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
+SAFE: dict[str, Any] = {"host": "127.0.0.1", "from": "p@example.org", "to": "a@example.org", "timeout_s": 10.0}
+
+
+@pytest.mark.parametrize(("smtps", "more"), [(False, {}), (True, {"smtps": "true"})])
+def test_a_mail_goes_encrypted_where_the_certificate_is_trusted(
+    tmp_path: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch, smtps: bool, more: dict[str, Any]
+) -> None:
+    """By STARTTLS, or from the first byte; name and password too."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with post(tls=safe(certificate), smtps=smtps) as server:
+        send(tmp_path, "email", port=str(server.port), username="u", password="p", **SAFE, **more)
+    assert (len(server.mails), server.safe) == (1, [True])
+
+
+@pytest.mark.parametrize(("smtps", "more"), [(False, {}), (True, {"smtps": "true"})])
+def test_a_server_that_nobody_vouches_for_gets_nothing(
+    tmp_path: Path, certificate: Path, smtps: bool, more: dict[str, Any]
+) -> None:
+    with post(tls=safe(certificate), smtps=smtps) as server, pytest.raises(OSError, match="certificate verify failed"):
+        send(tmp_path, "email", port=str(server.port), **SAFE, **more)
+    assert server.mails == []
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"port": "465"}, "SMTP_SSL"),
+        ({"port": "465", "starttls": "false"}, "SMTP_SSL"),
+        ({"port": "465", "smtps": "false"}, "SMTP"),
+        ({"port": "2465", "smtps": "true"}, "SMTP_SSL"),
+        ({}, "SMTP"),
+    ],
+)
+def test_port_465_means_tls_from_the_first_byte_unless_a_key_says_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], kind: str
+) -> None:
+    class Reached(Exception):
+        pass
+
+    def reached(name: str) -> Any:
+        def connect(*_: object, **__: object) -> Any:
+            raise Reached(name)
+
+        return connect
+
+    monkeypatch.setattr("smtplib.SMTP", reached("SMTP"))
+    monkeypatch.setattr("smtplib.SMTP_SSL", reached("SMTP_SSL"))
+    with pytest.raises(Reached, match=f"^{kind}$"):
+        send(tmp_path, "email", **SAFE, **options)
 
 
 # --------------------------------------------------------------------------- plug-ins
