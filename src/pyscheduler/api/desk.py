@@ -94,15 +94,19 @@ class FrontDesk:
 
         An admin may always; a job that the configuration has not (any more) has no list.
         """
-        if caller.role is Role.ADMIN:
-            return
-        jobs = self.engine.config.jobs
-        for job in (jobs[name] for name in names if name in jobs):
-            if job.allow and caller.teams.isdisjoint(job.allow):
-                teams = ", ".join(sorted(caller.teams)) or "no team"
-                what = f"{caller.name} may not act on {job.name}: it allows {', '.join(job.allow)}"
-                mend = f"{caller.name} is of {teams}; an admin may act, or add a team to the job's `allow`"
-                raise Forbidden(what, where=f"job {job.name}", mend=mend)
+        for name in names:
+            if (refusal := self.refusal(caller, name)) is not None:
+                raise refusal
+
+    def refusal(self, caller: Caller, name: str) -> Forbidden | None:
+        """Return why a caller may not act on a job, None where they may."""
+        job = self.engine.config.jobs.get(name)
+        if caller.role is Role.ADMIN or job is None or not job.allow or not caller.teams.isdisjoint(job.allow):
+            return None
+        teams = ", ".join(sorted(caller.teams)) or "no team"
+        what = f"{caller.name} may not act on {job.name}: it allows {', '.join(job.allow)}"
+        mend = f"{caller.name} is of {teams}; an admin may act, or add a team to the job's `allow`"
+        return Forbidden(what, where=f"job {job.name}", mend=mend)
 
     def may_run(self, caller: Caller, run_id: str, *, downstream: bool = False) -> None:
         """Let a caller act on a run; with `downstream` on all that depends on its job too. Raises Forbidden."""
