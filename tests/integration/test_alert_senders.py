@@ -8,7 +8,6 @@ import json
 import os
 import socket
 import ssl
-import subprocess
 import sys
 import time
 from importlib.metadata import EntryPoint, EntryPoints
@@ -23,6 +22,7 @@ from pyscheduler.alerts.message import Message, message_of
 from pyscheduler.alerts.notifiers import notifier_of
 from pyscheduler.model.job import Settings
 from tests.receivers import hook, post
+from tests.relay import certificate
 from tests.unit.alerts.test_message import an_alert
 from tests.yard import alive
 
@@ -230,21 +230,14 @@ def test_a_mail_is_not_sent_in_clear_unless_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 that nobody has signed, with its key, in one file."""
-    folder = tmp_path_factory.mktemp("tls")
-    wanted = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
-    names = ["-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1"]
-    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
-    subprocess.run(["openssl", *wanted, *names, *files], check=True, capture_output=True)
-    both = folder / "both.pem"
-    both.write_text((folder / "cert.pem").read_text() + (folder / "key.pem").read_text())
-    return both
+def trusted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that nobody has signed, and its key."""
+    return certificate(tmp_path_factory.mktemp("tls"))
 
 
-def safe(certificate: Path) -> ssl.SSLContext:
+def safe(trusted: tuple[Path, Path]) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
+    context.load_cert_chain(*trusted)
     return context
 
 
@@ -253,20 +246,20 @@ SAFE: dict[str, Any] = {"host": "127.0.0.1", "from": "p@example.org", "to": "a@e
 
 @pytest.mark.parametrize(("smtps", "more"), [(False, {}), (True, {"smtps": "true"})])
 def test_a_mail_goes_encrypted_where_the_certificate_is_trusted(
-    tmp_path: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch, smtps: bool, more: dict[str, Any]
+    tmp_path: Path, trusted: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, smtps: bool, more: dict[str, Any]
 ) -> None:
     """By STARTTLS, or from the first byte; name and password too."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    with post(tls=safe(certificate), smtps=smtps) as server:
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted[0]))
+    with post(tls=safe(trusted), smtps=smtps) as server:
         send(tmp_path, "email", port=str(server.port), username="u", password="p", **SAFE, **more)
     assert (len(server.mails), server.safe) == (1, [True])
 
 
 @pytest.mark.parametrize(("smtps", "more"), [(False, {}), (True, {"smtps": "true"})])
 def test_a_server_that_nobody_vouches_for_gets_nothing(
-    tmp_path: Path, certificate: Path, smtps: bool, more: dict[str, Any]
+    tmp_path: Path, trusted: tuple[Path, Path], smtps: bool, more: dict[str, Any]
 ) -> None:
-    with post(tls=safe(certificate), smtps=smtps) as server, pytest.raises(OSError, match="certificate verify failed"):
+    with post(tls=safe(trusted), smtps=smtps) as server, pytest.raises(OSError, match="certificate verify failed"):
         send(tmp_path, "email", port=str(server.port), **SAFE, **more)
     assert server.mails == []
 
