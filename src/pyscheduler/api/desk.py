@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from pyscheduler.api.callers import Caller, Role
 from pyscheduler.api.host import Host
@@ -28,6 +28,7 @@ from pyscheduler.model.run import Attempt, Run, RunState
 from pyscheduler.store import Store
 from pyscheduler.timetable.zone import zone
 
+WALKS_WAIT: Final = 3
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -38,6 +39,8 @@ class FrontDesk:
 
     host: Host
     threads: Threads = field(default_factory=Threads)
+    walks: Threads = field(default_factory=lambda: Threads(1, WALKS_WAIT, "walk"))
+    """For what takes a minute: one at a time, and never one of the threads that others wait for."""
     streams: Streams = field(default_factory=Streams)
     revocations: Revocations = field(default_factory=Revocations)
     """Tells streams that their caller may no longer have them."""
@@ -61,6 +64,7 @@ class FrontDesk:
         """End what does not end by itself: the service stops."""
         self.streams.shut()
         self.metrics.close()
+        self.walks.close()
 
     @property
     def engine(self) -> Engine:
