@@ -107,6 +107,25 @@ def test_many_runs_are_acted_on_with_one_result_each(own_world: World, open_page
         assert own_world.service.run(own_world.runs[job])["reruns"] == 1
 
 
+def test_a_menu_says_what_the_job_would_refuse(a_world: World, open_page: OpenPage) -> None:
+    """Rows are printed alike for all; whose teams a job does not allow finds the buttons disabled, with the reason."""
+    page = open_page(a_world, "/")
+    run_id = a_world.runs["load-ledger"]
+    allows = "([id, teams]) => { document.body.dataset.teams = teams;"
+    allows += " document.querySelector(`[data-run='${id}']`).dataset.allow = 'finance'; }"
+    page.evaluate(allows, [run_id, "audit"])
+    row(page, run_id).locator("summary").click()
+    button = row(page, run_id).locator('[data-action="rerun"]')
+    assert button.is_disabled()
+    note = page.locator(f"[id='{button.get_attribute('aria-describedby')}']")
+    assert note.inner_text() == button.get_attribute("title") == "You may not act on this job: it allows finance"
+    row(page, run_id).locator("summary").click()
+    other = a_world.runs["hostile"]
+    page.evaluate(allows, [other, "audit finance"])
+    row(page, other).locator("summary").click()
+    assert row(page, other).locator('[data-action="rerun"]').is_enabled()
+
+
 def test_shift_selects_a_range_and_all_that_match(a_world: World, open_page: OpenPage) -> None:
     """As in a file manager; "all that match" goes beyond the page."""
     page = open_page(a_world, "/")

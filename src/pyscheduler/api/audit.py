@@ -36,7 +36,7 @@ def router(desk: FrontDesk) -> APIRouter:
     async def verify(request: Request, asked: Annotated[VerifyAsked, Query()]) -> Json:
         """Walk along the whole chain and say whether it holds; `ok` false names the first row at fault."""
         _check_admin(request)
-        found = await desk.ask(lambda store: store.verify_audit(known_of(asked.head)))
+        found = await desk.walks(desk.engine.store.verify_audit, known_of(asked.head))
         return Json(verified_view(found))
 
     return routes

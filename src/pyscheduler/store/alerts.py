@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import bindparam, not_, or_, select
+from sqlalchemy import bindparam, func, not_, or_, select
 
 from pyscheduler.model.alert import AlertKind, Delivery, DeliveryStatus, Told
 from pyscheduler.store import columns, people_rows, rows, schema
@@ -23,6 +23,7 @@ from pyscheduler.store.statements import Statement, compiled, is_one_of
 from pyscheduler.store.streams import Piece, Row, gathered, stream, whole
 
 BUDGET: Final = 20_000
+COUNTED: Final = 100_000
 _CURSOR: Final = re.compile(r"(-?[0-9]{1,18})~([A-Za-z0-9_.:-]{1,200})")
 _alerts: Final = schema.alerts.c
 _deliveries: Final = schema.deliveries.c
@@ -62,6 +63,12 @@ def pending(snapshot: Snapshot, notifier: str, limit: int, but: Collection[str])
 def pending_notifiers(snapshot: Snapshot) -> list[str]:
     """Return the names that have something pending, whether they are configured or not."""
     return [row[0] for row in snapshot.rows(_pending_names(), status=DeliveryStatus.PENDING.value)]
+
+
+def counts(snapshot: Snapshot) -> dict[DeliveryStatus, int]:
+    """Return how many deliveries wait and how many were given up, each COUNTED at most. What is sent is not counted."""
+    unsent = (DeliveryStatus.PENDING, DeliveryStatus.DEAD)
+    return {status: snapshot.rows(_count(), status=status.value, most=COUNTED)[0][0] for status in unsent}
 
 
 def _with_alerts(snapshot: Snapshot, found: Sequence[Row]) -> list[tuple[Delivery, Told]]:
@@ -152,6 +159,12 @@ def _pending() -> Statement:
         not_(is_one_of(_deliveries.delivery_id, "but")),
     )
     return compiled(due.order_by(_alerts.raised_at, _alerts.alert_id).limit(bindparam("count")))
+
+
+@cache
+def _count() -> Statement:
+    found = select(_deliveries.status).where(_deliveries.status == bindparam("status")).limit(bindparam("most"))
+    return compiled(select(func.count()).select_from(found.subquery()))
 
 
 @cache

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from pyscheduler.api.desk import FrontDesk
+from pyscheduler.api.gates import caller_of
 from pyscheduler.api.runs import page_with_latest
 from pyscheduler.api.views import definition_view, schedule_texts
 from pyscheduler.config import Config
@@ -101,7 +102,13 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
         values["pairs"] = [(desk.with_reason(run), attempt) for run, attempt in values["pairs"]]
         pauses = engine.desk.pauses
         return await press.page(
-            request, "job.html", "/jobs", pause=pauses.covers(name), own_pause=pauses.get(name), **values
+            request,
+            "job.html",
+            "/jobs",
+            pause=pauses.covers(name),
+            own_pause=pauses.get(name),
+            refusal=desk.refusal(caller_of(request.scope), name),
+            **values,
         )
 
     @routes.get("/jobs/{name}/preview")

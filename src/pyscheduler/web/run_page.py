@@ -39,8 +39,10 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
     @routes.get("/runs/{run_id}")
     async def run(request: Request, run_id: str) -> Response:
         """Show one run."""
-        may_see_text = caller_of(request.scope).role.covers(Role.OPERATOR)
-        return await press.page(request, "run.html", "/", **await _values(desk, run_id, may_see_text=may_see_text))
+        caller = caller_of(request.scope)
+        values = await _values(desk, run_id, may_see_text=caller.role.covers(Role.OPERATOR))
+        refusal = desk.refusal(caller, values["run"].job)
+        return await press.page(request, "run.html", "/", refusal=refusal, **values)
 
     return routes
 

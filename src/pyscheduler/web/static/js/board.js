@@ -121,8 +121,27 @@ function fillMenu(details) {
   const offers = document.querySelector(`template[data-offers="${row.dataset.state}"]`);
   if (!offers || details.querySelector(".sheet-menu")) return;
   const menu = offers.content.cloneNode(true);
-  for (const button of menu.querySelectorAll("[data-action]")) button.dataset.runs = row.dataset.run;
+  const buttons = menu.querySelectorAll("[data-action]");
+  for (const button of buttons) button.dataset.runs = row.dataset.run;
+  const why = refusal(row);
+  if (why) {
+    const note = make("p", { class: "note", id: `may-not-${row.dataset.run}`, text: why });
+    menu.querySelector(".sheet-menu").prepend(note);
+    for (const button of buttons) {
+      button.disabled = true;
+      button.title = why;
+      button.setAttribute("aria-describedby", note.id);
+    }
+  }
   details.append(menu);
+}
+
+/** Why we may not act on a row's job, "" where we may: rows are printed alike for all, and only we know our teams. */
+function refusal(row) {
+  const allow = row.dataset.allow?.split(" ");
+  const teams = document.body.dataset.teams?.split(" ");
+  if (!allow || !teams || allow.some((team) => teams.includes(team))) return "";
+  return `You may not act on this job: it allows ${allow.join(", ")}`;
 }
 
 // ----------------------------------------------------------------- following what happens
