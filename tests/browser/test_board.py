@@ -57,8 +57,10 @@ def test_a_lost_scheduler_is_told_with_its_age_and_forgotten_when_it_is_back(
     own_world.relay.is_cut = True
     page.wait_for_selector("#stale:not([hidden])", timeout=30_000)
     assert "Nothing heard from the scheduler for 1" in page.inner_text("#stale")
+    assert page.inner_text("#health").strip() == "not heard"
     own_world.relay.is_cut = False
     page.wait_for_selector("#stale[hidden]", state="attached", timeout=30_000)
+    assert page.inner_text("#health").strip() == "well"
 
 
 def test_everything_goes_by_keyboard(own_world: World, open_page: OpenPage) -> None:
@@ -73,11 +75,7 @@ def test_everything_goes_by_keyboard(own_world: World, open_page: OpenPage) -> N
     page.keyboard.press("j")
     page.keyboard.press("h")
     page.wait_for_selector("#ask[open] .preview")
-    page.keyboard.press("Shift+Tab")
-    page.keyboard.press("Shift+Tab")
     page.keyboard.type("it is ready now")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     own_world.service.until_state(own_world.runs["held-export"], "succeeded")
     lines = own_world.service.get(f"/api/events?run={own_world.runs['held-export']}&action=release")["events"]
@@ -88,6 +86,41 @@ def test_everything_goes_by_keyboard(own_world: World, open_page: OpenPage) -> N
     page.keyboard.press("g")
     page.keyboard.press("b")
     page.wait_for_url(f"{own_world.url}/")
+
+
+def test_a_name_is_read_before_a_criticality(a_world: World, open_page: OpenPage) -> None:
+    """No name is cut at 1440; where room is short the word goes as a whole, and the mark stands for it."""
+    page = open_page(a_world, "/")
+    cut = "[...document.querySelectorAll('#rows .job')].filter(name => name.scrollWidth > name.clientWidth).length"
+    assert page.evaluate(cut) == 0
+    line = page.locator("#rows tr", has_text="load-ledger").locator(".job-line").first
+    shown = "line => { const mark = line.querySelector('.crit'); return [mark.clientWidth, mark.scrollWidth]; }"
+    full, _ = line.evaluate(shown)
+    name = line.locator(".job").evaluate("name => name.clientWidth")
+    line.evaluate("(line, width) => { line.style.width = `${width}px`; }", name + 70)
+    alone, _ = line.evaluate(shown)
+    assert 0 < alone < full
+    assert line.locator(".job").evaluate("name => name.scrollWidth <= name.clientWidth")
+    word = """line => {
+        const mark = line.querySelector('.crit');
+        const text = document.createRange();
+        text.selectNodeContents(mark);
+        return text.getBoundingClientRect().top >= mark.getBoundingClientRect().bottom;
+    }"""
+    assert line.evaluate(word), "the word is below what is shown, no part of it is left"
+
+
+def test_a_board_of_today_goes_on_to_tomorrow(a_world: World, open_page: OpenPage) -> None:
+    """A board on a wall: past midnight it shows the new day by itself; a board with a date stays."""
+    for path, goes_on in (("/", True), (f"/?date={a_world.today}", False)):
+        page = open_page(a_world, "about:blank")
+        page.clock.install()
+        page.goto(path)
+        page.evaluate("document.body.dataset.old = 'yes'")
+        page.clock.fast_forward("24:00:10")
+        page.clock.run_for(20_000)
+        page.wait_for_timeout(500)
+        assert (page.evaluate("document.body.dataset.old || 'new'") == "new") is goes_on
 
 
 def test_many_runs_are_acted_on_with_one_result_each(own_world: World, open_page: OpenPage) -> None:

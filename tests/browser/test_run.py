@@ -21,6 +21,18 @@ def test_a_log_is_text_whatever_it_holds(a_world: World, open_page: OpenPage) ->
     assert page.locator("#log-window script").count() == 0
 
 
+def test_a_failure_shows_what_it_complained_of(a_world: World, open_page: OpenPage) -> None:
+    """Standard error of what failed, where it has any; a stream that somebody chooses stays chosen."""
+    page = open_page(a_world, f"/runs/{a_world.runs['load-ledger']}")
+    until(page, "document.getElementById('log-window').textContent.includes('no space left on device')")
+    assert page.input_value("#log-stream") == "stderr"
+    page.select_option("#log-stream", "stdout")
+    until(page, "document.getElementById('log-window').textContent.includes('reading 4711 rows')")
+    page.click("[data-log-attempt]")
+    page.wait_for_timeout(300)
+    assert page.input_value("#log-stream") == "stdout"
+
+
 def test_a_running_log_is_followed_and_the_page_follows_the_run(own_world: World, open_page: OpenPage) -> None:
     """What the job says next is there without asking; at its end the page says so, and offers what is possible."""
     run = own_world.runs["long-report"]
