@@ -138,6 +138,23 @@ def test_many_runs_are_acted_on_with_one_result_each(own_world: World, open_page
     assert "2 done, 1 not" in page.inner_text("#ask h2")
     for job in ("load-ledger", "hostile"):
         assert own_world.service.run(own_world.runs[job])["reruns"] == 1
+    assert page.inner_text("#picked") == "1", "what was refused is still selected, what was done is not"
+
+
+def test_many_runs_are_rerun_with_what_depends_on_them(own_world: World, open_page: OpenPage) -> None:
+    """The box is there for many as it is for one, and the preview answers to it."""
+    page = open_page(own_world, "/")
+    for job in ("load-ledger", "hostile"):
+        row(page, own_world.runs[job]).locator("[data-pick]").check()
+    page.click('[data-bulk="rerun"]')
+    page.wait_for_selector("#ask .preview")
+    with page.expect_response("**/api/runs/bulk/preview") as answered:
+        page.check("#ask-downstream")
+    assert answered.value.request.post_data_json["downstream"] is True
+    with page.expect_response("**/api/runs/bulk") as done:
+        page.click('#ask button[value="yes"]')
+    assert done.value.request.post_data_json["downstream"] is True
+    until(page, "document.getElementById('action-bar').hidden")
 
 
 def test_a_menu_says_what_the_job_would_refuse(a_world: World, open_page: OpenPage) -> None:

@@ -294,7 +294,13 @@ document.addEventListener("keydown", (event) => {
   if (open) { open.open = false; open.querySelector("summary").focus(); } else if (picked.size) { picked.clear(); drawSelection(); }
 });
 document.addEventListener("pointermove", () => (touched = performance.now()), { passive: true });
-document.addEventListener("acted", (event) => note(event.detail.runs));
+// What was done is no longer selected; what was refused is, to be tried in another way.
+document.addEventListener("acted", (event) => {
+  const { runs, refused } = event.detail;
+  for (const run of runs) if (!refused.includes(run)) picked.delete(run);
+  drawSelection();
+  note(runs);
+});
 // The field is searched while it is typed in; leaving it is no news, and would swap rows under somebody's hands.
 document.getElementById("q").addEventListener("change", (event) => event.stopPropagation());
 document.addEventListener("htmx:beforeSwap", () => (kept = { run: currentRow()?.dataset.run, focused: currentRow()?.contains(document.activeElement) }));
