@@ -24,6 +24,8 @@ SLICE: Final = 100
 """Rows written in one turn of the loop: a millisecond or two."""
 PIECE: Final = 64 * 1024
 """Characters of a long text written in one go: less than a millisecond."""
+FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula, which may fetch, send or start things."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 View = Mapping[str, Any]
@@ -137,9 +139,11 @@ def _csv(rows: Iterable[Iterable[object]]) -> bytes:
 
 
 def _cell(value: object) -> object:
-    """Return a value as one cell: JSON where it has parts."""
+    """Return a value as one cell: JSON where it has parts; a text is no formula, whatever it begins with."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(FORMULA) else value
     return _encode(value) if isinstance(value, dict | list | tuple) else value

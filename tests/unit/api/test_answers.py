@@ -64,6 +64,13 @@ async def test_what_utf8_cannot_hold_is_marked_not_fatal() -> None:
     assert await body_of(response) == b"a\nx?\n"
 
 
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-1", "@sum", "\t=1", "\r=1"])
+async def test_no_cell_of_typed_text_is_a_formula(text: str) -> None:
+    """Who may give a reason must not start a program on the machine of who opens the list in a spreadsheet."""
+    response = listing("rows", [{"a": text, "b": -1}], ("a", "b"), form=Format.CSV)
+    assert (await body_of(response)).decode() in (f"a,b\n'{text},-1\n", f'a,b\n"\'{text}",-1\n')
+
+
 @pytest.mark.parametrize(
     "texts", [[], ["a"], ["", '"\0é', "x"], ['é"' * PIECE, "\0" * (3 * PIECE + 1), "end"], ["x"] * 5000]
 )
