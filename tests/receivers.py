@@ -5,9 +5,10 @@ from __future__ import annotations
 import http.server
 import json
 import socketserver
+import ssl
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -84,47 +85,85 @@ def hook(port: int = 0, **given: Any) -> Iterator[Hook]:
 
 @dataclass
 class Post:
-    """A mail server. `refuses` is the answer to RCPT, empty where every receiver is welcome."""
+    """A mail server. `refuses` is the answer to RCPT, empty where every receiver is welcome.
+
+    With `tls` it speaks TLS: after STARTTLS, or with `smtps` from the first byte. `safe` says which mails came so.
+    """
 
     port: int = 0
     refuses: str = ""
+    tls: ssl.SSLContext | None = None
+    smtps: bool = False
+    safe: list[bool] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     mails: list[bytes] = field(default_factory=list)
 
 
-@contextmanager
-def post(**given: Any) -> Iterator[Post]:
-    """Serve SMTP, as much of it as one plain mail needs, on a free port for a while."""
-    noted = Post(**given)
+class _Clerk(socketserver.StreamRequestHandler):
+    """Serves one connection to a `Post`."""
 
-    class Handler(socketserver.StreamRequestHandler):
-        def say(self, line: str) -> None:
-            self.wfile.write(line.encode() + b"\r\n")
+    server: _PostOffice
 
-        def handle(self) -> None:
+    def say(self, line: str) -> None:
+        self.wfile.write(line.encode() + b"\r\n")
+
+    def encrypt(self) -> None:
+        assert self.server.noted.tls is not None
+        self.request = self.server.noted.tls.wrap_socket(self.request, server_side=True)
+        self.setup()
+
+    @property
+    def is_safe(self) -> bool:
+        return isinstance(self.request, ssl.SSLSocket)
+
+    def handle(self) -> None:
+        with suppress(OSError):  # a client that does not trust us goes in the middle of a word
+            if self.server.noted.smtps:
+                self.encrypt()
             self.say("220 test")
             while line := self.rfile.readline():
-                noted.said.append(line.decode().strip())
-                match line.split()[0].upper():
-                    case b"EHLO":
-                        self.say("250-test")
-                        self.say("250 AUTH PLAIN")
-                    case b"AUTH":
-                        self.say("235 welcome")
-                    case b"RCPT" if noted.refuses:
-                        self.say(noted.refuses)
-                    case b"DATA":
-                        self.say("354 go on")
-                        noted.mails.append(b"".join(iter(self.rfile.readline, b".\r\n")))
-                        self.say("250 taken")
-                    case b"QUIT":
-                        self.say("221 bye")
-                        return
-                    case _:
-                        self.say("250 fine")
+                self.server.noted.said.append(line.decode().strip())
+                self.answer(line.split()[0].upper())
+        self.request.close()
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
+    def answer(self, verb: bytes) -> None:
+        noted = self.server.noted
+        match verb:
+            case b"EHLO":
+                offers = noted.tls is not None and not self.is_safe
+                self.say("250-test\r\n250-STARTTLS" if offers else "250-test")
+                self.say("250 AUTH PLAIN")
+            case b"STARTTLS":
+                self.say("220 go on")
+                self.encrypt()
+            case b"AUTH":
+                self.say("235 welcome")
+            case b"RCPT" if noted.refuses:
+                self.say(noted.refuses)
+            case b"DATA":
+                self.say("354 go on")
+                noted.mails.append(b"".join(iter(self.rfile.readline, b".\r\n")))
+                noted.safe.append(self.is_safe)
+                self.say("250 taken")
+            case b"QUIT":
+                self.say("221 bye")
+            case _:
+                self.say("250 fine")
+
+
+class _PostOffice(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+
+    def __init__(self, noted: Post) -> None:
+        super().__init__(("127.0.0.1", 0), _Clerk)
+        self.noted = noted
+
+
+@contextmanager
+def post(**given: Any) -> Iterator[Post]:
+    """Serve SMTP, as much of it as one mail needs, on a free port for a while."""
+    noted = Post(**given)
+    with _PostOffice(noted) as server:
         noted.port = server.server_address[1]
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()

@@ -25,6 +25,8 @@ class Relay:
     scheme: str
     requests: list[bytes] = field(default_factory=list)
     instead: bytes | None = None
+    cuts: int = 0
+    """So many answers more are cut off in the middle: what was asked for is done, and nobody hears of it."""
 
     @property
     def url(self) -> str:
@@ -70,6 +72,10 @@ def _carry(near: socket.socket, context: ssl.SSLContext | None, target: Path, fo
             far.connect(f"/proc/self/fd/{folder}/{target.name}")
             os.close(folder)
             far.sendall(request)
+            if found.cuts:
+                found.cuts -= 1
+                client.sendall(far.recv(65536)[:20])
+                return
             while piece := far.recv(65536):
                 client.sendall(piece)
 

@@ -173,6 +173,28 @@ def test_next_says_the_clock_changes_rule(service: Served) -> None:
     assert firings[1]["run_date"] == "2027-03-28"
 
 
+def test_the_next_firing_of_all_jobs_is_one_answer(service: Served) -> None:
+    """By name, paged, each as it is told alone; in CSV one line a job."""
+    whole = shaped(service, "/api/next?after=2027-03-26T12:00:00Z&limit=1000", shapes.NextOfAll)
+    names = [job["name"] for job in service.get("/api/jobs")["jobs"]]
+    assert [job["job"] for job in whole["jobs"]] == sorted(names)
+    assert whole["next_cursor"] is None
+    alone = service.get("/api/next?job=nightly&count=1&after=2027-03-26T12:00:00Z")["firings"]
+    assert next(job["firings"] for job in whole["jobs"] if job["job"] == "nightly") == alone
+    assert next(job["firings"] for job in whole["jobs"] if job["job"] == "quick") == []
+    paged: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        page = shaped(service, f"/api/next?limit=3&after=2027-03-26T12:00:00Z&cursor={cursor}", shapes.NextOfAll)
+        assert len(page["jobs"]) <= 3
+        paged += [job["job"] for job in page["jobs"]]
+        cursor = page["next_cursor"]
+    assert paged == sorted(names)
+    rows = list(csv.DictReader(io.StringIO(service.get("/api/next?format=csv&after=2027-03-26T12:00:00Z"))))
+    assert [row["job"] for row in rows] == sorted(names)
+    assert {row["scheduled_at"] for row in rows if row["job"] == "nightly"} == {"2027-03-27T01:30:00Z"}
+
+
 def test_why(service: Served, done: dict[str, str]) -> None:
     """By run, by job, by job and date; times in the scheduler's zone."""
     assert shaped(service, f"/api/why?run={done['flaky']}", shapes.Why)["why"]["culprit"] == "retry"
@@ -256,7 +278,9 @@ def test_the_description_names_every_route(service: Served) -> None:
         ("/api/forecast?from=2027-01-01T00:00:00Z&to=2027-03-01T00:00:00Z", 400, "spans more than 31 days"),
         ("/api/forecast?from=2027-01-02T00:00:00Z&to=2027-01-01T00:00:00Z", 400, "ends before it begins"),
         ("/api/forecast?job=nobody", 404, "there is no job nobody"),
-        ("/api/next", 400, "job is missing"),
+        ("/api/next?count=3", 400, "count goes with job="),
+        ("/api/next?limit=1001", 400, "limit: "),
+        ("/api/next?job=nightly&limit=3", 400, "limit and cursor page through all jobs"),
         ("/api/next?job=nobody", 404, "there is no job nobody"),
         ("/api/next?job=nightly&count=101", 400, "count: "),
         ("/api/why", 400, "give either job="),

@@ -11,6 +11,7 @@ import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -169,6 +170,38 @@ def test_who_comes_and_goes_has_a_row(tmp_path: Path) -> None:
     ]
     assert address == {"127.0.0.1"}
     assert b"-password" not in b"".join(file.read_bytes() for file in (tmp_path / "state").glob("pysched.db*"))
+
+
+def test_a_lock_has_one_row_and_a_used_link_too(tmp_path: Path) -> None:
+    """However often the door is knocked at: what a stranger can repeat must not fill the log."""
+    users = tmp_path / "users.yaml"
+    users.write_text(f"- {{name: vera, password_hash: '{hashed('right-password')}', role: viewer}}\n")
+    users.chmod(0o600)
+    text = TEXT.replace("state_dir:", "listen: 127.0.0.1:0\n  users_file: users.yaml\n  state_dir:")
+    with served(tmp_path, text) as service:
+        service.start()
+        found = re.search(r"listening at http://127\.0\.0\.1:(\d+)", service.said())
+        assert found is not None
+        port = int(found[1])
+        for _ in range(5):
+            assert sent(port, "/login", {"name": "vera", "password": "wrong-password"})[0] == 401
+        for _ in range(4):
+            assert sent(port, "/login", {"name": "vera", "password": "right-password"})[0] == 429
+        path = urlsplit(service.post("/api/links")["url"]).path
+        statuses = [looked(port, path) for _ in range(4)]
+        looked(port, "/enter/never-ours")
+        results = [row["result"].split(" ")[:2] for row in rows(service) if row["action"] == "sign_in"]
+    assert statuses == [303, 410, 410, 410]
+    assert results == [["refused", "410"], ["done"], ["refused", "429"], *[["refused", "401"]] * 5]
+
+
+def looked(port: int, path: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    finally:
+        connection.close()
 
 
 def sent(port: int, path: str, body: object, headers: Mapping[str, str] | None = None) -> tuple[int, bytes, str]:

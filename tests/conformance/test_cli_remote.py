@@ -81,10 +81,10 @@ LOOKS = [
     ("next", "tokyo", "--after", "2027-05-20"),
     ("next", "off"),
     ("next", "bytes", "--json"),
-    ("next", "nigthly"),
+    ("next", "nihgtly"),
     ("forecast", *WINDOW),
     ("forecast", *WINDOW, "--job", "nightly", "--json"),
-    ("forecast", *WINDOW, "--job", "nigthly"),
+    ("forecast", *WINDOW, "--job", "nihgtly"),
     ("diff",),
     ("diff", "--json"),
     ("catch-up",),
@@ -159,6 +159,27 @@ def _numberless(text: str, run: str) -> str:
     text = re.sub(r"\b(\w+)\.\d{4}-\d\d-\d\d\.\d+", r"\1.N", text)
     text = re.sub(r"\d{4}-\d\d-\d\d", "DAY", text)
     return re.sub(r'"seq": \d+|"[a-z_]+_at": "[^"]*"|\d\d:\d\d:\d\d\S*', "N", text)
+
+
+@pytest.mark.parametrize("cuts", [1, 3])
+def test_an_action_whose_answer_is_cut_is_done_once(pysched: Shell, far: Relay, cuts: int) -> None:
+    """The connection breaks after the deed: it is asked for again, and told of the run that it made."""
+    before = {run["run_id"] for run in pysched.ok("runs", "--job", "slow", "--json").json["runs"]}
+    far.cuts = cuts
+    done = pysched.inside("--url", far.url, "trigger", "slow")
+    assert done.code == 0, done
+    new = {run["run_id"] for run in pysched.ok("runs", "--job", "slow", "--json").json["runs"]} - before
+    assert len(new) == 1
+    assert new.pop() in done.out
+
+
+def test_all_next_firings_are_one_question(pysched: Shell, far: Relay) -> None:
+    """However many jobs there are, up to a thousand."""
+    pysched.inside("--url", far.url, "version")
+    far.requests.clear()
+    assert pysched.inside("--url", far.url, "next").code == 0
+    assert sum(b" /api/next?" in request for request in far.requests) == 1
+    assert not [request for request in far.requests if b" /api/jobs" in request]
 
 
 def test_a_log_is_followed_to_its_runs_end(pysched: Shell, far: Relay) -> None:

@@ -273,8 +273,12 @@ def test_ended_runs_since_a_day_come_newest_first_and_no_more_than_asked(store: 
 def test_the_ended_runs_of_a_date_come_failed_first_and_say_whether_they_are_all(store: Store) -> None:
     """What does not fit is never what failed; open runs and other dates are not among them."""
     states = (RunState.SUCCEEDED, RunState.SKIPPED, RunState.FAILED, RunState.CANCELLED)
-    runs = [a_run(seq=seq, state=state) for seq, state in enumerate(states * 2, 1)]
-    store.apply(Batch(runs=(*runs, a_run(seq=9), a_run(day=DAY - timedelta(days=1), state=RunState.FAILED))))
+    runs = [
+        a_run(seq=seq, state=state, scheduled_at=NOON - timedelta(minutes=seq))
+        for seq, state in enumerate(states * 2, 1)
+    ]
+    before = a_run(day=DAY - timedelta(days=1), state=RunState.FAILED, scheduled_at=NOON - timedelta(days=1))
+    store.apply(Batch(runs=(*runs, a_run(seq=9), before)))
     found, is_all = store.ended_of_date(DAY, 8)
     assert is_all
     assert {run.run_id for run in found} == {run.run_id for run in runs}

@@ -277,3 +277,14 @@ def test_it_is_read_and_proved_from_outside(again: OpenAgain) -> None:
             assert len(peek.audit_entries(AuditQuery()).items) == 5
             assert peek.verify_audit().broken is None
         store.close()
+
+
+def test_a_text_that_is_no_utf8_is_shown_as_far_as_it_can_be(again: OpenAgain) -> None:
+    """Somebody has been at the file: the list shows it, the walk finds it, and neither is an error."""
+    filled(again(), 3)
+    store = meddled(again, "UPDATE audit SET reason = CAST(x'6469736bff' AS TEXT), detail = x'ff' WHERE id = 2")
+    page = store.audit_entries(AuditQuery(newest_first=False))
+    assert [row.reason for row in page.items] == ["disk is full", "disk\ufffd", "disk is full"]
+    assert [row.id for row in store.audit_entries(AuditQuery(text="disk\ufffd")).items] == [2]
+    assert [row.id for row in store.audit_entries(AuditQuery(actor="ann")).items] == [3, 2, 1]
+    assert broken(store) is not None

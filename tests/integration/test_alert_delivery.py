@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from pyscheduler.alerts import AlertRoom
 from pyscheduler.alerts.definition import Definition
@@ -18,7 +19,8 @@ from pyscheduler.alerts.delivery import AT_ONCE, IN_HAND, send
 from pyscheduler.alerts.message import Message
 from pyscheduler.config import Config
 from pyscheduler.errors import Conflict, NotFound, StoreUnavailable, Unavailable
-from pyscheduler.model.alert import Alert, AlertKind, Delivery
+from pyscheduler.model.alert import Alert, AlertKind, Delivery, DeliveryStatus
+from pyscheduler.store.questions import AlertQuery
 from pyscheduler.testing import FakeResult
 from tests.night import Night
 from tests.receivers import hook
@@ -65,7 +67,8 @@ class Desk:
     def __init__(self, folder: Path, jobs: str = JOBS) -> None:
         self.night = Night(folder, jobs, at="2026-10-19T08:59:30Z")
         self.sent = Sent()
-        self.room = AlertRoom(self.night.config(), self.night.clock, send_by=self.sent)
+        self.registry = CollectorRegistry()
+        self.room = AlertRoom(self.night.config(), self.night.clock, send_by=self.sent, registry=self.registry)
 
     async def begin(self) -> None:
         await self.night.__aenter__()
@@ -80,7 +83,7 @@ class Desk:
     def _waits(self) -> bool:
         """Whether all that is in hand waits for the clock."""
         lanes = self.room._lanes.values()
-        return not self.room._direct and not self.sent.under_way and not any(lane._woken.is_set() for lane in lanes)
+        return not self.room._posting and not self.sent.under_way and not any(lane._woken.is_set() for lane in lanes)
 
     async def raise_(self, count: int = 1, *, kind: AlertKind = AlertKind.FAILED) -> None:
         """Raise alerts of no run."""
@@ -97,8 +100,11 @@ class Desk:
 
     def deliveries(self, alert_id: str = "x:failed:0") -> list[tuple[str, str, int, str | None]]:
         told = self.night.engine.store.alert(alert_id)
-        assert told is not None
-        return [(each.notifier, each.status.value, each.attempts, each.last_error) for each in told.deliveries]
+        return (
+            []
+            if told is None
+            else [(each.notifier, each.status.value, each.attempts, each.last_error) for each in told.deliveries]
+        )
 
     async def becomes(self, *wanted: tuple[str, str, int, str | None], alert_id: str = "x:failed:0") -> None:
         await until(lambda: self.deliveries(alert_id) == list(wanted), f"{alert_id} becomes {wanted}")
@@ -341,3 +347,93 @@ async def test_a_trouble_of_the_scheduler_is_told_once_and_so_is_its_end(desk: D
     assert [alert_id.split(":")[1] for _, alert_id in desk.sent.tries] == ["scheduler_failed", "recovered"]
     await desk.room.close()
     desk.night.engine.store.close()
+
+
+async def test_a_trouble_of_the_scheduler_is_stored_once_its_store_is_back(desk: Desk) -> None:
+    """Told from memory first; then it stands in the list like any other, sent, and nobody is told twice."""
+    desk.room.scheduler_failed("no room on the disk")
+    await until(lambda: len(desk.sent.tries) == 1)
+    told = desk.sent.tries[0][1]
+    await desk.night.clock.advance(timedelta(minutes=5))
+    await desk.begin()
+    desk.room.scheduler_works()
+    await desk.becomes(("ops", "sent", 1, None), alert_id=told)
+    await until(lambda: len(desk.sent.tries) == 2)
+    await desk.becomes(("ops", "sent", 1, None), alert_id=desk.sent.tries[1][1])
+    await until(lambda: desk.room.idle)
+    assert [alert_id.split(":")[1] for _, alert_id in desk.sent.tries] == ["scheduler_failed", "recovered"]
+    await closed(desk)
+
+
+async def test_what_nobody_took_without_a_store_is_tried_on_with_one(desk: Desk) -> None:
+    """The wait for the next try ends when a store is back; its row goes on counting where memory stopped."""
+    desk.sent.broken["ops"] = ["no way out", "still none"]
+    desk.room.scheduler_failed("no room on the disk")
+    await until(lambda: len(desk.sent.tries) == 1)
+    told = desk.sent.tries[0][1]
+    await desk.begin()
+    await desk.becomes(("ops", "pending", 2, "still none"), alert_id=told)
+    await desk.night.clock.advance(timedelta(seconds=20))
+    await desk.becomes(("ops", "sent", 3, None), alert_id=told)
+    await closed(desk)
+
+
+async def test_a_send_under_way_when_the_store_is_back_is_not_made_twice(desk: Desk) -> None:
+    desk.sent.held.clear()
+    desk.room.scheduler_failed("no room on the disk")
+    await until(lambda: desk.sent.under_way == 1)
+    told = desk.sent.tries[0][1]
+    await desk.begin()
+    await desk.raise_()
+    await until(lambda: len(desk.sent.tries) == 2)
+    assert desk.night.engine.store.alert(told) is None, "it is stored with what became of it"
+    desk.sent.held.set()
+    await desk.becomes(("ops", "sent", 1, None), alert_id=told)
+    await desk.quiet()
+    assert len(desk.sent.tries) == 2
+    await closed(desk)
+
+
+async def test_a_trouble_that_nobody_wants_to_hear_of_is_stored(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, JOBS.replace("alert.#", "alert.failed.#"))
+    desk.room.scheduler_failed("no room on the disk")
+    await desk.begin()
+    await until(lambda: desk.room.idle)
+    (told,) = desk.night.engine.store.alerts(AlertQuery()).items
+    assert (told.alert.kind.value, told.deliveries) == ("scheduler_failed", ())
+    await closed(desk)
+
+
+async def test_a_store_that_fails_again_at_once_keeps_nothing_from_the_next(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The alert stays in memory until a store has it."""
+    desk.room.scheduler_failed("no room on the disk")
+    await until(lambda: len(desk.sent.tries) == 1)
+    told = desk.sent.tries[0][1]
+    await desk.night.__aenter__()
+    desk.night.engine.writer.failed = StoreUnavailable("no room")
+    desk.room.attach(desk.night.engine)
+    await until(lambda: not desk.room._direct._attached.is_set())
+    desk.night.engine.writer.failed = None
+    await desk.night.engine.stop()
+    await desk.night.reopen()
+    desk.room.attach(desk.night.engine)
+    await desk.becomes(("ops", "sent", 1, None), alert_id=told)
+    assert len(desk.sent.tries) == 1
+    await closed(desk)
+
+
+async def test_what_is_told_is_counted(desk: Desk) -> None:
+    """By kind when it is raised, by notifier and result when it is tried. No job's name is a label."""
+    await desk.begin()
+    desk.sent.broken["ops"] = ["no"]
+    await desk.raise_(3)
+    await desk.becomes(("ops", "sent", 1, None), alert_id="x:failed:2")
+    count = desk.registry.get_sample_value
+    assert count("pysched_alerts_total", {"kind": "failed"}) == 3
+    assert count("pysched_alerts_total", {"kind": "stale"}) == 0
+    assert count("pysched_alert_tries_total", {"notifier": "ops", "result": "failed"}) == 1
+    assert count("pysched_alert_tries_total", {"notifier": "ops", "result": "sent"}) == 2
+    assert desk.night.engine.store.delivery_counts() == {DeliveryStatus.PENDING: 1, DeliveryStatus.DEAD: 0}
+    await closed(desk)

@@ -7,6 +7,7 @@ import email.policy
 import json
 import os
 import socket
+import ssl
 import sys
 import time
 from importlib.metadata import EntryPoint, EntryPoints
@@ -21,6 +22,7 @@ from pyscheduler.alerts.message import Message, message_of
 from pyscheduler.alerts.notifiers import notifier_of
 from pyscheduler.model.job import Settings
 from tests.receivers import hook, post
+from tests.relay import certificate
 from tests.unit.alerts.test_message import an_alert
 from tests.yard import alive
 
@@ -225,6 +227,69 @@ def test_a_mail_is_not_sent_in_clear_unless_asked_for(tmp_path: Path) -> None:
     with post() as server, pytest.raises(NotifyError):
         send(tmp_path, "email", port=str(server.port), **options)
     assert server.mails == []
+
+
+@pytest.fixture(scope="module")
+def trusted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that nobody has signed, and its key."""
+    return certificate(tmp_path_factory.mktemp("tls"))
+
+
+def safe(trusted: tuple[Path, Path]) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*trusted)
+    return context
+
+
+SAFE: dict[str, Any] = {"host": "127.0.0.1", "from": "p@example.org", "to": "a@example.org", "timeout_s": 10.0}
+
+
+@pytest.mark.parametrize(("smtps", "more"), [(False, {}), (True, {"smtps": "true"})])
+def test_a_mail_goes_encrypted_where_the_certificate_is_trusted(
+    tmp_path: Path, trusted: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, smtps: bool, more: dict[str, Any]
+) -> None:
+    """By STARTTLS, or from the first byte; name and password too."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted[0]))
+    with post(tls=safe(trusted), smtps=smtps) as server:
+        send(tmp_path, "email", port=str(server.port), username="u", password="p", **SAFE, **more)
+    assert (len(server.mails), server.safe) == (1, [True])
+
+
+@pytest.mark.parametrize(("smtps", "more"), [(False, {}), (True, {"smtps": "true"})])
+def test_a_server_that_nobody_vouches_for_gets_nothing(
+    tmp_path: Path, trusted: tuple[Path, Path], smtps: bool, more: dict[str, Any]
+) -> None:
+    with post(tls=safe(trusted), smtps=smtps) as server, pytest.raises(OSError, match="certificate verify failed"):
+        send(tmp_path, "email", port=str(server.port), **SAFE, **more)
+    assert server.mails == []
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"port": "465"}, "SMTP_SSL"),
+        ({"port": "465", "starttls": "false"}, "SMTP_SSL"),
+        ({"port": "465", "smtps": "false"}, "SMTP"),
+        ({"port": "2465", "smtps": "true"}, "SMTP_SSL"),
+        ({}, "SMTP"),
+    ],
+)
+def test_port_465_means_tls_from_the_first_byte_unless_a_key_says_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], kind: str
+) -> None:
+    class Reached(Exception):
+        pass
+
+    def reached(name: str) -> Any:
+        def connect(*_: object, **__: object) -> Any:
+            raise Reached(name)
+
+        return connect
+
+    monkeypatch.setattr("smtplib.SMTP", reached("SMTP"))
+    monkeypatch.setattr("smtplib.SMTP_SSL", reached("SMTP_SSL"))
+    with pytest.raises(Reached, match=f"^{kind}$"):
+        send(tmp_path, "email", **SAFE, **options)
 
 
 # --------------------------------------------------------------------------- plug-ins

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from html.parser import HTMLParser
@@ -13,9 +14,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pyscheduler.api.host import Phase
 from pyscheduler.errors import StoreUnavailable
+from pyscheduler.model.alert import Alert, AlertKind, Delivery, DeliveryStatus, Raised
 from pyscheduler.model.batch import Batch
 from pyscheduler.store import Store
 from pyscheduler.testing import FakeResult
+from tests.builders import NOON
 from tests.office import Desk
 
 JOBS = """
@@ -65,6 +68,25 @@ async def test_the_numbers_are_what_happened(office: Desk) -> None:
     assert (found["pysched_engine_up"], found["pysched_jobs"], found["pysched_runs running"]) == (1, 2, 0)
     assert found["pysched_last_tick_age_seconds"] <= 60
     assert not [name for name in found if "late " in name or "hand" in name]
+
+
+async def test_deliveries_that_wait_and_those_given_up_are_counted(
+    office: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the store; where that does not say, the number is none, and all others are there."""
+    alert = Alert(alert_id="x:failed:1", kind=AlertKind.FAILED, criticality="low", raised_at=NOON, message="x")
+    dead = Delivery(alert_id="x:failed:1", notifier="b", status=DeliveryStatus.DEAD, updated_at=NOON)
+    await office.engine.writer.save(Batch(alerts=(Raised(alert, ("a", "b", "c")),), deliveries=(dead,)))
+    found = await numbers(office)
+    assert (found["pysched_alert_deliveries pending"], found["pysched_alert_deliveries dead"]) == (2, 1)
+
+    def broken(store: Store) -> None:
+        raise StoreUnavailable("out of reach")
+
+    monkeypatch.setattr(Store, "delivery_counts", broken)
+    found = await numbers(office)
+    assert math.isnan(found["pysched_alert_deliveries dead"])
+    assert found["pysched_engine_up"] == 1
 
 
 async def test_another_engine_goes_on_counting(office: Desk) -> None:

@@ -145,7 +145,9 @@ def test_a_scheduler_that_does_not_answer_is_not_waited_for(at: Path) -> None:
         silent.close()
 
 
-@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", b"garbage\r\n\r\n"])
+@pytest.mark.parametrize(
+    "answer", [b"", OK[:20], OK[:-2], b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", b"garbage\r\n\r\n"]
+)
 def test_an_answer_that_breaks_off_is_no_answer(at: Path, answer: bytes) -> None:
     """The scheduler may be stopping."""
     with answering(at, answer), pytest.raises(Unreachable, match="broke off"):

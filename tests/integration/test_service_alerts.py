@@ -141,6 +141,13 @@ def test_fc_052_a_full_disk_is_told_by_a_path_that_needs_none(tmp_path: Path, re
         troubles = [each for each in told(receiver) if each.startswith("_scheduler:")]
         assert [each.split(":")[1] for each in troubles] == ["scheduler_failed", "recovered"]
 
+        def stored() -> list[tuple[str, str]]:
+            found = service.get("/api/alerts")["alerts"]
+            return [(each["kind"], each["deliveries"][0]["status"]) for each in found if each["deliveries"]]
+
+        both = [("recovered", "sent"), ("scheduler_failed", "sent")]
+        service.until(lambda: stored() == both, "both are stored, as sent")
+
 
 def test_the_heartbeat_is_heard_while_all_is_well(tmp_path: Path, receiver: Hook) -> None:
     text = TEXT.format(url=receiver.url).replace("  name: night", f"  heartbeat_url: {receiver.url}/ping")

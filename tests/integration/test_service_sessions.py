@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.pages import BROWSER, Page
 from tests.serving import PATIENCE_S, Served, served
 from tests.visitors import LINE, PASSWORD, ROLES, Visitor, port_of, put, token_of, tokens, users
 
@@ -193,6 +194,35 @@ def test_the_audit_log_has_who_came_and_who_did_not(service: Served) -> None:
     ]
     assert {row["address"] for row in rows} == {"127.0.0.1"}
     assert PASSWORD not in str(rows) + service.said()
+
+
+def test_no_page_offers_what_the_job_would_refuse(service: Served) -> None:
+    """Disabled, with the reason in sight and named by each button; whoever may act sees nothing of it."""
+    teamless, admin = visitor(service, "operator"), visitor(service, "admin")
+    run_id = admin.ask("POST", "/api/jobs/books/trigger", {}).body["run"]["run_id"]
+    service.until_state(run_id, "succeeded")
+    for path in (f"/runs/{run_id}", "/jobs/books"):
+        refused, allowed = shown(teamless, path), shown(admin, path)
+        why = refused.one("p", id="may-not").text
+        assert "operator may not act on books: it allows finance" in why
+        buttons = [each for each in refused.all("button") if each.has(aria_describedby="may-not")]
+        assert len(buttons) >= 2
+        assert all("disabled" in each.attributes and each["title"] in why for each in buttons)
+        unrefused = [each.text for each in refused.all("button") if each not in buttons]
+        assert not {"Trigger now", "Backfill", "Pause this job", "Rerun", "Mark failed"} & set(unrefused)
+        assert not [each for each in allowed.all("button") if "disabled" in each.attributes]
+        assert not allowed.all(id="may-not")
+    row = shown(teamless, "/").one("tr", data_run=run_id)
+    assert row["data-allow"] == "finance"
+    assert shown(teamless, "/").one("body")["data-teams"] == ""
+    assert "data-teams" not in shown(admin, "/").one("body").attributes, "an admin may always"
+
+
+def shown(guest: Visitor, path: str) -> Page:
+    """Return a page as the visitor's browser gets it."""
+    answer = guest.ask("GET", path, **BROWSER)
+    assert answer.status == 200
+    return Page(answer.body)
 
 
 def test_an_operator_acts_on_what_allows_one_of_their_teams(service: Served) -> None:

@@ -2,7 +2,7 @@
 
 Engines come and go (`attach`, and off again before each one's writer closes); the room stays. An engine that starts
 finds every delivery still pending posted again. What goes wrong with the store itself cannot be written down first:
-that one alert is sent straight away, from memory, by a path that needs no disk (FC-052, FC-056). Spec: jobs.md 15.3.
+that one alert is sent straight away, from memory, by a path that needs no disk (`direct.py`). Spec: jobs.md 15.3.
 """
 
 from __future__ import annotations
@@ -14,9 +14,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from prometheus_client import CollectorRegistry
+
+from pyscheduler.alerts.counts import Counts
 from pyscheduler.alerts.definition import Definition, definition_of
 from pyscheduler.alerts.delivery import Lane, Send, send
-from pyscheduler.alerts.message import Message, message_of, test_message
+from pyscheduler.alerts.direct import Direct
+from pyscheduler.alerts.message import Message, test_message
 from pyscheduler.config import Config
 from pyscheduler.engine.alarms import routes_of
 from pyscheduler.engine.core import Engine
@@ -34,15 +38,22 @@ UNSAVED: Final = 10_000
 
 
 class AlertRoom:
-    """Tells people, for one service. `send_by` is how one try is made: a test may have another."""
+    """Tells people, for one service. `send_by` is how one try is made: a test may have another.
 
-    def __init__(self, config: Config, clock: Clock, *, send_by: Send = send) -> None:
+    What it does is counted in `registry`.
+    """
+
+    def __init__(
+        self, config: Config, clock: Clock, *, send_by: Send = send, registry: CollectorRegistry | None = None
+    ) -> None:
         self._config, self._clock, self._send = config, clock, send_by
+        self._counts = Counts(registry or CollectorRegistry())
         self._engine: Engine | None = None
         self._lanes: dict[str, Lane] = {}
         self._sent_unsaved: set[str] = set()
         self._leave: list[Callable[[], None]] = []
-        self._direct: set[asyncio.Task[None]] = set()
+        self._posting: set[asyncio.Task[None]] = set()
+        self._direct = Direct(clock, self._try, self._wake_one)
         self._trouble_since: datetime | None = None
 
     # ----------------------------------------------------------------- engines
@@ -58,6 +69,7 @@ class AlertRoom:
             engine.watch_reloads(self._on_reload),
             engine.before_close(self._detach),
         ]
+        self._direct.attach(engine)
         self._spawn(self._post_again(engine))
 
     async def _post_again(self, engine: Engine) -> None:
@@ -69,12 +81,14 @@ class AlertRoom:
         self._wake(names, engine)
 
     async def _detach(self) -> None:
+        self._direct.detach()
         for leave in self._leave:
             leave()
         lanes, self._lanes, self._engine = list(self._lanes.values()), {}, None
         await asyncio.gather(*(lane.close() for lane in lanes))
 
     def _on_alerts(self, raised: tuple[Raised, ...]) -> None:
+        self._counts.raised(each.alert for each in raised)
         for each in raised:
             log.info("alert %s: %s", each.alert.alert_id, each.alert.message)
         if self._engine is not None:
@@ -90,13 +104,16 @@ class AlertRoom:
         for name in sorted(names):
             if engine is self._engine:
                 if name not in self._lanes:
-                    self._lanes[name] = Lane(name, engine, self._send, self._sent_unsaved)
+                    self._lanes[name] = Lane(name, engine, self._try, self._sent_unsaved)
                 self._lanes[name].wake()
+
+    def _wake_one(self, name: str, engine: Engine) -> None:
+        self._wake([name], engine)
 
     @property
     def idle(self) -> bool:
         """Whether nothing is being sent, waited for or looked up."""
-        return not self._direct and all(lane.idle for lane in self._lanes.values())
+        return self._direct.idle and not self._posting and all(lane.idle for lane in self._lanes.values())
 
     # ----------------------------------------------------------------- what operators ask for
 
@@ -132,7 +149,7 @@ class AlertRoom:
             known = ", ".join(sorted(engine.config.notifiers)) or "none is configured"
             raise NotFound(f"there is no notifier {name[:80]}", mend=f"there are: {known}")
         message = test_message(name, actor, engine.config.settings.name, self._clock.now())
-        return await self._send(engine.config, definition, message, lambda: None)
+        return await self._try(engine.config, definition, message, lambda: None)
 
     def _running(self) -> Engine:
         if self._engine is None:
@@ -145,42 +162,36 @@ class AlertRoom:
         """Tell, once for each trouble, that the scheduler cannot work."""
         if self._trouble_since is None:
             self._trouble_since = self._clock.now()
-            self._tell_directly(alerting.scheduler_failed(trouble, self._trouble_since))
+            self._tell(alerting.scheduler_failed(trouble, self._trouble_since))
 
     def scheduler_works(self) -> None:
         """Tell those who heard of its trouble that the scheduler works again."""
         since, self._trouble_since = self._trouble_since, None
         if since is not None:
-            self._tell_directly(
-                alerting.scheduler_works_again(since, self._clock.now()), as_of=AlertKind.SCHEDULER_FAILED
-            )
+            self._tell(alerting.scheduler_works_again(since, self._clock.now()), as_of=AlertKind.SCHEDULER_FAILED)
 
-    def _tell_directly(self, alert: Alert, as_of: AlertKind | None = None) -> None:
-        """Send an alert that is stored nowhere. `as_of`: by the routes of that kind."""
-        config = self._config
+    def _tell(self, alert: Alert, as_of: AlertKind | None = None) -> None:
+        """Tell of the scheduler itself. `as_of`: by the routes of that kind."""
+        self._counts.raised([alert])
         topic = replace(alert, kind=as_of or alert.kind).topic
-        for name in destinations(routes_of(config), topic):
-            definition = definition_of(config, name)
-            if definition is not None:
-                message = message_of(alert, config.settings.name)
-                self._spawn(self._send_directly(config, definition, message))
+        self._direct.tell(self._config, alert, destinations(routes_of(self._config), topic))
 
-    async def _send_directly(self, config: Config, definition: Definition, message: Message) -> None:
-        for tries in range(1, definition.retry_count + 2):
-            error = await self._send(config, definition, message, lambda: None)
-            if error is None:
-                return
-            log.warning("%s did not take %s (try %d): %s", definition.name, message.fields["alert_id"], tries, error)
-            if tries <= definition.retry_count:
-                await asyncio.sleep(definition.wait_after(tries))
+    async def _try(
+        self, config: Config, definition: Definition, message: Message, on_end: Callable[[], None]
+    ) -> str | None:
+        """Try once, and count it."""
+        error = await self._send(config, definition, message, on_end)
+        self._counts.tried(definition.name, error)
+        return error
 
     def _spawn(self, work: object) -> None:
         task = asyncio.ensure_future(work)  # type: ignore[call-overload]
-        self._direct.add(task)
-        task.add_done_callback(self._direct.discard)
+        self._posting.add(task)
+        task.add_done_callback(self._posting.discard)
 
     async def close(self) -> None:
         """Give up what is still being sent without a store."""
-        for task in list(self._direct):
+        await self._direct.close()
+        for task in list(self._posting):
             task.cancel()
-        await asyncio.gather(*self._direct, return_exceptions=True)
+        await asyncio.gather(*self._posting, return_exceptions=True)

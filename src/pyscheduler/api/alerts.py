@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from pyscheduler.api import shapes
-from pyscheduler.api.answers import Json, listing
+from pyscheduler.api.answers import Json, written
 from pyscheduler.api.asking import Act, AlertsAsked, DeadAsked, ReplayAct
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
@@ -29,7 +29,9 @@ def router(desk: FrontDesk) -> APIRouter:
         name = desk.engine.config.settings.name
         page = await desk.ask(lambda store: store.alerts(query_of(asked)))
         views = (alert_view(told, name) for told in page.items)
-        return listing("alerts", views, ALERT_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
+        return await desk.threads(
+            written, "alerts", views, ALERT_COLUMNS, form=asked.format, next_cursor=page.next_cursor
+        )
 
     @routes.get("/dead", response_model=shapes.DeadDeliveries)
     async def dead(asked: Annotated[DeadAsked, Query()]) -> Json:

@@ -228,10 +228,12 @@ class WhyAsked(Asked):
 
 
 class NextAsked(Asked):
-    """A job's coming firings."""
+    """A job's coming firings (`count`: 5 unless given), or without `job` the next one of each, `limit` jobs a page."""
 
-    job: Name
-    count: Annotated[int, Field(ge=1, le=100)] = 5
+    job: Name | None = None
+    count: Annotated[int | None, Field(ge=1, le=100)] = None
+    limit: Annotated[int | None, Field(ge=1, le=1000)] = None
+    cursor: Annotated[str | None, Field(max_length=64, description="The name after which the page begins")] = None
     after: Instant | None = None
     format: Format = Format.JSON
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from pyscheduler.api import shapes
-from pyscheduler.api.answers import Json, listing
+from pyscheduler.api.answers import Json, written
 from pyscheduler.api.asking import AuditAsked, Order, VerifyAsked
 from pyscheduler.api.callers import Role
 from pyscheduler.api.desk import FrontDesk
@@ -28,13 +28,15 @@ def router(desk: FrontDesk) -> APIRouter:
         _check_admin(request)
         page = await desk.ask(lambda store: store.audit_entries(query_of(asked)))
         views = map(audit_view, page.items)
-        return listing("audit", views, AUDIT_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
+        return await desk.threads(
+            written, "audit", views, AUDIT_COLUMNS, form=asked.format, next_cursor=page.next_cursor
+        )
 
     @routes.get("/verify", response_model=shapes.Verification)
     async def verify(request: Request, asked: Annotated[VerifyAsked, Query()]) -> Json:
         """Walk along the whole chain and say whether it holds; `ok` false names the first row at fault."""
         _check_admin(request)
-        found = await desk.ask(lambda store: store.verify_audit(known_of(asked.head)))
+        found = await desk.walks(desk.engine.store.verify_audit, known_of(asked.head))
         return Json(verified_view(found))
 
     return routes

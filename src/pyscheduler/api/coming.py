@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from pyscheduler.api import shapes
-from pyscheduler.api.answers import Json, listing
-from pyscheduler.api.asking import ForecastAsked, NextAsked, WhyAsked
+from pyscheduler.api.answers import Json, listing, written
+from pyscheduler.api.asking import ForecastAsked, Format, NextAsked, WhyAsked
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.durations import Durations
 from pyscheduler.api.views import (
@@ -23,6 +23,7 @@ from pyscheduler.api.views import (
     forecast_view,
     instant,
     runs_of_answer,
+    schedule_texts,
 )
 from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine
@@ -35,6 +36,9 @@ from pyscheduler.timetable.forecast import ForecastEntry, forecast
 FORECAST_DAYS: Final = 31
 FORECAST_FIRINGS: Final = 100_000
 """Firings at most that one forecast follows."""
+FIRINGS: Final = 5
+NEXT_JOBS: Final = 200
+"""Firings of one job, and jobs of all, that are told where nobody says how many."""
 A_DAY: Final = timedelta(days=1)
 
 
@@ -54,11 +58,16 @@ def router(desk: FrontDesk) -> APIRouter:
         wanted = entries if asked.job is None else [entry for entry in entries if entry.job == asked.job]
         return listing("entries", map(forecast_view, wanted), FORECAST_COLUMNS, form=asked.format)
 
-    @routes.get("/next", response_model=shapes.Firings)
+    @routes.get("/next", response_model=shapes.Firings | shapes.NextOfAll)
     async def next_(asked: Annotated[NextAsked, Query()]) -> Response:
-        """List a job's coming firings, local and UTC, with what a clock change does to each."""
+        """List a job's coming firings, local and UTC, with what a clock change does; without `job` all jobs' next."""
+        after = asked.after or desk.engine.clock.now()
+        if asked.job is None:
+            return await _next_of_all(desk, asked, after)
+        if asked.limit is not None or asked.cursor is not None:
+            raise BadRequest("limit and cursor page through all jobs, and a job is given", mend="give count, and after")
         job = desk.job(asked.job)
-        views = _firings(desk, job, asked.after or desk.engine.clock.now(), asked.count)
+        views = _firings(desk.engine.config, job, after, asked.count or FIRINGS)
         beside = {"job": job.name, "timezone": job.timezone, "enabled": job.enabled, "paused": desk.paused(job.name)}
         return listing("firings", views, FIRING_COLUMNS, form=asked.format, beside=beside)
 
@@ -77,6 +86,39 @@ def router(desk: FrontDesk) -> APIRouter:
         return Json({"why": answer_view(answer, latest), "next_firing": next_firing})
 
     return routes
+
+
+async def _next_of_all(desk: FrontDesk, asked: NextAsked, after: datetime) -> Response:
+    """Return a page of jobs by name, each with its next firing, worked out on a helper thread."""
+    if asked.count is not None:
+        raise BadRequest("count goes with job=", mend="without a job each one's next firing is told; limit= pages")
+    config, limit = desk.engine.config, asked.limit or NEXT_JOBS
+    names = sorted(name for name in config.jobs if asked.cursor is None or name > asked.cursor)
+    page = [(config.jobs[name], desk.paused(name)) for name in names[:limit]]
+    cursor = names[limit - 1] if len(names) > limit else None
+    if asked.format is Format.CSV:
+        rows = (_flat(_next_of(config, job, paused, after)) for job, paused in page)
+        columns = ("job", *FIRING_COLUMNS)
+        return await desk.threads(written, "jobs", rows, columns, form=asked.format, next_cursor=cursor)
+    views = (_next_of(config, job, paused, after) for job, paused in page)
+    return await desk.threads(written, "jobs", views, (), next_cursor=cursor)
+
+
+def _next_of(config: Config, job: Job, paused: View | None, after: datetime) -> View:
+    """Return a job with its next firing; none where it is disabled."""
+    return {
+        "job": job.name,
+        "timezone": job.timezone,
+        "enabled": job.enabled,
+        "paused": paused,
+        "schedules": schedule_texts(job, config.timetable(job.name)),
+        "depends_on": [dependency.job for dependency in job.depends_on],
+        "firings": list(_firings(config, job, after, 1)) if job.enabled else [],
+    }
+
+
+def _flat(view: View) -> View:
+    return {"job": view["job"], **(view["firings"][0] if view["firings"] else {})}
 
 
 def _window(asked: ForecastAsked, now: datetime) -> tuple[datetime, datetime]:
@@ -123,8 +165,8 @@ def refuse_too_many(config: Config, names: Iterable[str], since: datetime, until
             raise BadRequest(what, mend="ask for a shorter one, or for one job")
 
 
-def _firings(desk: FrontDesk, job: Job, after: datetime, count: int) -> Iterator[View]:
-    timetable = desk.engine.config.timetable(job.name)
+def _firings(config: Config, job: Job, after: datetime, count: int) -> Iterator[View]:
+    timetable = config.timetable(job.name)
     local = say_in(job.timezone)
     for _ in range(count):
         firing = timetable.next(after)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from pyscheduler.api.callers import Caller, Role
 from pyscheduler.api.host import Host
@@ -28,6 +28,7 @@ from pyscheduler.model.run import Attempt, Run, RunState
 from pyscheduler.store import Store
 from pyscheduler.timetable.zone import zone
 
+WALKS_WAIT: Final = 3
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -38,6 +39,8 @@ class FrontDesk:
 
     host: Host
     threads: Threads = field(default_factory=Threads)
+    walks: Threads = field(default_factory=lambda: Threads(1, WALKS_WAIT, "walk"))
+    """For what takes a minute: one at a time, and never one of the threads that others wait for."""
     streams: Streams = field(default_factory=Streams)
     revocations: Revocations = field(default_factory=Revocations)
     """Tells streams that their caller may no longer have them."""
@@ -61,6 +64,7 @@ class FrontDesk:
         """End what does not end by itself: the service stops."""
         self.streams.shut()
         self.metrics.close()
+        self.walks.close()
 
     @property
     def engine(self) -> Engine:
@@ -94,15 +98,19 @@ class FrontDesk:
 
         An admin may always; a job that the configuration has not (any more) has no list.
         """
-        if caller.role is Role.ADMIN:
-            return
-        jobs = self.engine.config.jobs
-        for job in (jobs[name] for name in names if name in jobs):
-            if job.allow and caller.teams.isdisjoint(job.allow):
-                teams = ", ".join(sorted(caller.teams)) or "no team"
-                what = f"{caller.name} may not act on {job.name}: it allows {', '.join(job.allow)}"
-                mend = f"{caller.name} is of {teams}; an admin may act, or add a team to the job's `allow`"
-                raise Forbidden(what, where=f"job {job.name}", mend=mend)
+        for name in names:
+            if (refusal := self.refusal(caller, name)) is not None:
+                raise refusal
+
+    def refusal(self, caller: Caller, name: str) -> Forbidden | None:
+        """Return why a caller may not act on a job, None where they may."""
+        job = self.engine.config.jobs.get(name)
+        if caller.role is Role.ADMIN or job is None or not job.allow or not caller.teams.isdisjoint(job.allow):
+            return None
+        teams = ", ".join(sorted(caller.teams)) or "no team"
+        what = f"{caller.name} may not act on {job.name}: it allows {', '.join(job.allow)}"
+        mend = f"{caller.name} is of {teams}; an admin may act, or add a team to the job's `allow`"
+        return Forbidden(what, where=f"job {job.name}", mend=mend)
 
     def may_run(self, caller: Caller, run_id: str, *, downstream: bool = False) -> None:
         """Let a caller act on a run; with `downstream` on all that depends on its job too. Raises Forbidden."""

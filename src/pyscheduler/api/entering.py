@@ -36,6 +36,8 @@ def router(desk: FrontDesk, door: Door) -> APIRouter:
     async def enter(request: Request, code: str) -> Response:
         if not door.links.use(code, door.monotonic()):
             text, mend = "this link was used already, or it is older than a minute", "run `pysched open` again"
+            if door.links.is_news(code):
+                await desk.ledger.sign_in_failed("link", address_of(request), f"410 {text}")
             return page(door.pages.refusal(title="You may not come in", text=text, mend=mend), 410)
         name, address = user_name(os.geteuid()), address_of(request)
         agent = request.headers.get("user-agent", "")

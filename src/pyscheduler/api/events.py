@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from pyscheduler.api import shapes
-from pyscheduler.api.answers import listing
+from pyscheduler.api.answers import written
 from pyscheduler.api.asking import EventsAsked, Order
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.views import EVENT_COLUMNS, event_view
@@ -24,7 +24,9 @@ def router(desk: FrontDesk) -> APIRouter:
         """List logbook lines, newest first, a page at a time."""
         page = await desk.ask(lambda store: store.lines(query_of(asked)))
         views = map(event_view, page.items)
-        return listing("events", views, EVENT_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
+        return await desk.threads(
+            written, "events", views, EVENT_COLUMNS, form=asked.format, next_cursor=page.next_cursor
+        )
 
     return routes
 

@@ -21,6 +21,8 @@ class Links:
 
     def __init__(self) -> None:
         self._until: OrderedDict[str, float] = OrderedDict()
+        self._gone: OrderedDict[str, bool] = OrderedDict()
+        """The latest that were used, or had to make room, and whether anybody has tried them since."""
 
     def __len__(self) -> int:
         return len(self._until)
@@ -30,13 +32,30 @@ class Links:
         code = secrets.token_urlsafe(32)
         self._until[_hash(code)] = now_s + LIFE_S
         while len(self._until) > MOST:
-            self._until.popitem(last=False)
+            oldest, _ = self._until.popitem(last=False)
+            self._note_gone(oldest)
         return code
 
     def use(self, code: str, now_s: float) -> bool:
         """Whether the code is one of ours and still fresh; after that it is neither."""
-        until = self._until.pop(_hash(code), None) if len(code) <= LONGEST_CODE else None
+        key = _hash(code) if len(code) <= LONGEST_CODE else ""
+        until = self._until.pop(key, None)
+        if until is not None:
+            self._note_gone(key)
         return until is not None and now_s < until
+
+    def is_news(self, code: str) -> bool:
+        """Whether a code that was refused was once ours, and nobody has tried it before since it was no good."""
+        key = _hash(code) if len(code) <= LONGEST_CODE else ""
+        if self._gone.get(key, True):
+            return False
+        self._gone[key] = True
+        return True
+
+    def _note_gone(self, key: str) -> None:
+        self._gone[key] = False
+        while len(self._gone) > MOST:
+            self._gone.popitem(last=False)
 
 
 def _hash(code: str) -> str:

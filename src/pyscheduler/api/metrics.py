@@ -10,14 +10,16 @@ Other rooms add theirs to `registry`. The registry is our own, so that nothing a
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter as Tally
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
 from pyscheduler.__about__ import __version__
+from pyscheduler.model.alert import DeliveryStatus
 from pyscheduler.model.run import OPEN_STATES, Attempt, Outcome, Run, RunState, Trigger
 
 if TYPE_CHECKING:
@@ -93,6 +95,9 @@ class Metrics:
         self.paused = gauge("pysched_pauses", "Pauses in force, the scheduler's own included.")
         self.version = gauge("pysched_config_version", "The version of the configuration in force.")
         self.tick_age = gauge("pysched_last_tick_age_seconds", "How long ago firings were last looked at.")
+        self.deliveries = gauge(
+            "pysched_alert_deliveries", "Deliveries of alerts that wait or were given up, NaN while unknown.", "status"
+        )
         self.streams = gauge("pysched_streams_open", "Open event streams.")
 
     def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
@@ -171,6 +176,11 @@ class Metrics:
         self.paused.set(len(engine.desk.pauses.items()))
         self.version.set(engine.config_version)
         self.tick_age.set(_seconds(engine.clock.now() - engine.firings.handled))
+
+    def look_at_deliveries(self, counts: Mapping[DeliveryStatus, int] | None) -> None:
+        """Show how many deliveries wait and how many are dead; None where no store can say."""
+        for status in (DeliveryStatus.PENDING, DeliveryStatus.DEAD):
+            self.deliveries.labels(status.value).set(math.nan if counts is None else counts[status])
 
     def _look_at_pools(self, engine: Engine) -> None:
         for gauge in (self.pools, self.pools_used):

@@ -7,6 +7,7 @@ nothing that a stranger may not know.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from fastapi import APIRouter, Request
@@ -17,7 +18,8 @@ from pyscheduler.api import shapes
 from pyscheduler.api.answers import Json
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.host import Phase
-from pyscheduler.errors import Unavailable
+from pyscheduler.errors import StoreError, Unavailable
+from pyscheduler.model.alert import DeliveryStatus
 
 STUCK_S: Final = 10.0
 """A commit that takes longer is no commit to count on."""
@@ -50,11 +52,20 @@ def router(desk: FrontDesk) -> APIRouter:
         standing = desk.host.standing
         engine = desk.engine if standing.phase is Phase.RUNNING else None
         desk.metrics.look(engine, failures=standing.failures, streams=len(desk.streams))
+        desk.metrics.look_at_deliveries(await _delivery_counts(desk) if engine is not None else None)
         encode, kind = choose_encoder(request.headers.get("accept", ""))
         body = await desk.threads(encode, desk.metrics.registry)
         return Response(body, headers={"Content-Type": kind, "Cache-Control": "no-store"})
 
     return routes
+
+
+async def _delivery_counts(desk: FrontDesk) -> Mapping[DeliveryStatus, int] | None:
+    """Return how many deliveries are not sent; None where the store does not say: the other numbers matter then."""
+    try:
+        return await desk.ask(lambda store: store.delivery_counts())
+    except (StoreError, Unavailable):
+        return None
 
 
 def _hindrance(desk: FrontDesk) -> str:

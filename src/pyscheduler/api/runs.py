@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import starmap
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from pyscheduler.api import shapes
-from pyscheduler.api.answers import Json, listing
+from pyscheduler.api.answers import Json, written
 from pyscheduler.api.asking import Order, RunsAsked
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.jobs import jobs_tagged
@@ -40,15 +41,18 @@ def router(desk: FrontDesk) -> APIRouter:
     async def runs(asked: Annotated[RunsAsked, Query()]) -> Response:
         """List runs, newest `scheduled_at` first, a page at a time."""
         page = await desk.ask(lambda store: page_with_latest(store, query_of(_jobs(desk), asked)))
-        views = (run_view(desk.with_reason(run), latest) for run, latest in page.items)
-        return listing("runs", views, RUN_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
+        shown = [(desk.with_reason(run), latest) for run, latest in page.items]
+        views = starmap(run_view, shown)
+        return await desk.threads(written, "runs", views, RUN_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
 
     @routes.get("/attempts", response_model=shapes.Attempts)
     async def attempts(asked: Annotated[RunsAsked, Query()]) -> Response:
         """List the attempts of the runs that match; a page is that of `limit` runs, each run's attempts in order."""
         page = await desk.ask(lambda store: _page_of_attempts(store, query_of(_jobs(desk), asked)))
         views = map(attempt_view, page.items)
-        return listing("attempts", views, ATTEMPT_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
+        return await desk.threads(
+            written, "attempts", views, ATTEMPT_COLUMNS, form=asked.format, next_cursor=page.next_cursor
+        )
 
     @routes.get("/runs/{run_id}", response_model=shapes.RunDetail)
     async def run(run_id: str) -> Json:

@@ -103,11 +103,12 @@ async def _let_in(desk: FrontDesk, door: Door, request: Request, wish: Wish) -> 
     address, began_s = address_of(request), door.monotonic()
     wait_s = door.throttle.begin(wish.name, address, began_s)
     if wait_s > 0:
+        if door.throttle.is_news(wish.name, address, began_s):
+            await desk.ledger.sign_in_failed(_told(door, wish.name), address, "429 too many sign-ins have failed")
         raise Throttled("too many sign-ins have failed", wait_s=wait_s, mend=f"try again in {wait_s:.0f} s")
     user = await door.passwords.check(door.credentials, wish.name, wish.password)
     if user is None:
-        # Only a name that somebody has: else it may be a password, typed into the wrong field.
-        name = wish.name if door.credentials.user(wish.name) is not None else UNKNOWN
+        name = _told(door, wish.name)
         log.warning("a sign-in as %s failed at %s", name, address)
         await desk.ledger.sign_in_failed(name, address, "401 unauthorised")
         raise Unauthorised(WRONG)
@@ -123,6 +124,11 @@ async def _let_in(desk: FrontDesk, door: Door, request: Request, wish: Wish) -> 
     return Json(
         {"user": user.name, "role": user.role.value, "csrf": session.csrf, "next": wish.next_path}, 200, headers
     )
+
+
+def _told(door: Door, name: str) -> str:
+    """Return a typed name only where somebody has it: else it may be a password, typed into the wrong field."""
+    return name if door.credentials.user(name) is not None else UNKNOWN
 
 
 def _refused(door: Door, wish: Wish, error: ActionError) -> Response:

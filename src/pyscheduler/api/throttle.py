@@ -24,6 +24,8 @@ class Table:
     def __init__(self, keys: int = KEYS) -> None:
         self._keys = keys
         self._tries: OrderedDict[str, deque[float]] = OrderedDict()
+        self._told: dict[str, float] = {}
+        """Locks that somebody has heard of: by key, the try that began it. No key is here that is not in `_tries`."""
 
     def __len__(self) -> int:
         return len(self._tries)
@@ -40,7 +42,16 @@ class Table:
         self._tries.setdefault(key, deque(maxlen=FAILURES)).append(now_s)
         self._tries.move_to_end(key)
         while len(self._tries) > self._keys:
-            self._tries.popitem(last=False)
+            key, _ = self._tries.popitem(last=False)
+            self._told.pop(key, None)
+
+    def is_news(self, key: str, now_s: float) -> bool:
+        """Whether the key is locked, and this is the first time that anybody asks so of this lock."""
+        if self.wait_s(key, now_s) == 0.0:
+            return False
+        began, before = self._tries[key][-1], self._told.get(key)
+        self._told[key] = began
+        return before != began
 
     def take_back(self, key: str, at_s: float) -> None:
         """Let a try of that instant not have been a failure."""
@@ -48,11 +59,12 @@ class Table:
         if tries is not None and at_s in tries:
             tries.remove(at_s)
             if not tries:
-                del self._tries[key]
+                self.forget(key)
 
     def forget(self, key: str) -> None:
         """Let the key have failed never."""
         self._tries.pop(key, None)
+        self._told.pop(key, None)
 
 
 class Throttle:
@@ -69,6 +81,11 @@ class Throttle:
             self._names.note(name, now_s)
             self._addresses.note(place, now_s)
         return wait_s
+
+    def is_news(self, name: str, address: str, now_s: float) -> bool:
+        """Whether a refused try is the first that one of its locks refuses: those after it need no word."""
+        news = self._names.is_news(name, now_s)
+        return self._addresses.is_news(network_of(address), now_s) or news
 
     def succeeded(self, name: str, address: str, began_s: float) -> None:
         """Say that the try which began then was right: its name starts afresh, its address is as it was."""

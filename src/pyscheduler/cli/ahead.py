@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]
 MOST_FIRINGS: Final = 100
 """What a scheduler tells of one job at once."""
+MOST_JOBS: Final = 1000
+"""Jobs that it tells the next firing of at once."""
 
 
 class Ahead(Protocol):
@@ -122,7 +124,14 @@ class FromScheduler:
 
     def jobs(self, since: datetime) -> list[Document]:
         """Return the same of every job, with one firing at most."""
-        return [self._with_firings(job, since, 1) for job in self._all()]
+        found: list[Document] = []
+        cursor: str | None = None
+        while True:
+            answer = self._client.get("/api/next", after=json_instant(since), limit=MOST_JOBS, cursor=cursor)
+            found += [_of_next(job) for job in answer["jobs"]]
+            cursor = answer["next_cursor"]
+            if cursor is None:
+                return found
 
     def expected(self, since: datetime, until: datetime, only: str | None = None) -> list[Document]:
         """Return the runs to expect in (since, until] that have not begun."""
@@ -155,8 +164,17 @@ class FromScheduler:
             "enabled": job["enabled"],
             "schedules": job["schedules"],
             "depends_on": job["depends_on"],
-            "firings": [{**firing, "local": _local(firing["scheduled_at"], job["timezone"])} for firing in firings],
+            "firings": _with_local(firings, job["timezone"]),
         }
+
+
+def _of_next(job: Document) -> Document:
+    kept = ("job", "timezone", "enabled", "schedules", "depends_on")
+    return {**{name: job[name] for name in kept}, "firings": _with_local(job["firings"], job["timezone"])}
+
+
+def _with_local(firings: Sequence[Document], zone_name: str) -> list[Document]:
+    return [{**firing, "local": _local(firing["scheduled_at"], zone_name)} for firing in firings]
 
 
 def _local(scheduled_at: str, zone_name: str) -> str:

@@ -36,8 +36,8 @@ class Client(Protocol):
         """Return the answer's JSON. A query value of None is left out, a list is given several times."""
         ...
 
-    def post(self, path: str, body: Mapping[str, object] | None = None) -> Json:
-        """Return the answer's JSON. A body value of None is left out."""
+    def post(self, path: str, body: Mapping[str, object] | None = None, *, key: str | None = None) -> Json:
+        """Return the answer's JSON. A body value of None is left out. With a `key` asking again is done once."""
         ...
 
     def raw(self, path: str, **query: object) -> tuple[bytes, Mapping[str, str]]:
@@ -80,20 +80,24 @@ class HttpClient(ABC):
         """Return the answer's JSON."""
         return _parsed(self._ask("GET", _with_query(path, query))[0])
 
-    def post(self, path: str, body: Mapping[str, object] | None = None) -> Json:
+    def post(self, path: str, body: Mapping[str, object] | None = None, *, key: str | None = None) -> Json:
         """Return the answer's JSON."""
         given = {key: value for key, value in (body or {}).items() if value is not None}
-        return _parsed(self._ask("POST", path, json.dumps(given).encode())[0])
+        return _parsed(self._ask("POST", path, json.dumps(given).encode(), key)[0])
 
     def raw(self, path: str, **query: object) -> tuple[bytes, Mapping[str, str]]:
         """Return the answer's bytes as they are, and its headers with lower-case names."""
         return self._ask("GET", _with_query(path, query))
 
-    def _ask(self, method: str, target: str, body: bytes | None = None) -> tuple[bytes, Mapping[str, str]]:
+    def _ask(
+        self, method: str, target: str, body: bytes | None = None, key: str | None = None
+    ) -> tuple[bytes, Mapping[str, str]]:
         connection = self._connection()
         headers = {"Accept": "application/json", "Connection": "close", **self._more_headers(method)}
         if body is not None:
             headers["Content-Type"] = "application/json"
+        if key is not None:
+            headers["Idempotency-Key"] = key
         try:
             connection.request(method, self._base + target, body=body, headers=headers)
             with connection.getresponse() as answer:
@@ -102,6 +106,9 @@ class HttpClient(ABC):
             if missing and len(data) <= MAX_ANSWER:
                 # A bounded read does not complain itself when the other end is gone.
                 raise http.client.IncompleteRead(data, missing)
+            if not (data or answer.chunked or answer.getheader("Content-Length")):
+                # Nor does the library where the end came in the middle of the headers.
+                raise http.client.IncompleteRead(data)
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
         finally:

@@ -32,9 +32,9 @@ class Looking:
         """Return the answer's JSON."""
         return self._ask(lambda client: client.get(path, **query))
 
-    def post(self, path: str, body: Mapping[str, object] | None = None) -> Json:
+    def post(self, path: str, body: Mapping[str, object] | None = None, *, key: str | None = None) -> Json:
         """Return the scheduler's answer: a store does nothing."""
-        return self._online.post(path, body)
+        return self._online.post(path, body, key=key)
 
     def raw(self, path: str, **query: object) -> tuple[bytes, Mapping[str, str]]:
         """Return the answer's bytes as they are, and its headers with lower-case names."""

@@ -2,13 +2,15 @@
 
 It waits only while there is something to wait for: a scheduler that says it is starting, or none at the socket while
 somebody holds the state folder or has announced a start. One short pause is made in any case, since two commands that
-begin together may overtake each other. What is asked again was never delivered, or was refused as a whole, so an
-action is never done twice. Every wait ends after PATIENCE_S with the last answer.
+begin together may overtake each other. What is asked again was never delivered, or was refused as a whole. An action
+whose answer breaks off may have been done: each carries a key of its own (`Idempotency-Key`), and is asked for again
+under the same one, so it is never done twice. Every wait ends after PATIENCE_S with the last answer.
 """
 
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
@@ -23,6 +25,10 @@ PATIENCE_S: Final = 30.0
 """A start takes a second or two, and ten where the machine has much else to do."""
 LOOK_S: Final = 0.1
 GRACE_S: Final = 0.25
+REPEATS: Final = 3
+"""How often an action is asked for again whose answer broke off; the waits between double."""
+UNKEYED: Final = ("/api/links",)
+"""Whose answer is a secret, and must not be kept for a repetition."""
 
 
 class Patient:
@@ -42,14 +48,23 @@ class Patient:
         self._client, self._place, self._tell, self._sleep = client, place, tell, sleep
         self._left_s, self._has_paused = patience_s, False
         self._told: set[str] = set()
+        self._repeats = 0
+        self._broken: Unreachable | None = None
 
     def get(self, path: str, **query: object) -> Json:
         """Return the answer's JSON."""
         return self._ask(lambda: self._client.get(path, **query))
 
-    def post(self, path: str, body: Mapping[str, object] | None = None) -> Json:
-        """Return the answer's JSON."""
-        return self._ask(lambda: self._client.post(path, body))
+    def post(self, path: str, body: Mapping[str, object] | None = None, *, key: str | None = None) -> Json:
+        """Return the answer's JSON. What breaks off is asked again under the same key: it is done once."""
+        if key is None and path not in UNKEYED:
+            key = str(uuid.uuid4())
+        while True:
+            try:
+                return self._ask(lambda: self._client.post(path, body, key=key))
+            except Unreachable as error:
+                if key is None or not self._is_worth_repeating(error):
+                    raise self._broken or error from None
 
     def raw(self, path: str, **query: object) -> tuple[bytes, Mapping[str, str]]:
         """Return the answer's bytes as they are, and its headers with lower-case names."""
@@ -62,6 +77,15 @@ class Patient:
             except (Unreachable, Refused) as error:
                 if not self._is_worth_waiting(error):
                     raise self._worded(error) from error
+
+    def _is_worth_repeating(self, error: Unreachable) -> bool:
+        """Wait a moment where an answer broke off: nobody knows whether it was done, but the scheduler does."""
+        if not error.broke_off or self._repeats >= REPEATS:
+            return False
+        self._broken = error
+        self._sleep(GRACE_S * 2**self._repeats)
+        self._repeats += 1
+        return True
 
     def _is_worth_waiting(self, error: CommandError) -> bool:
         """Wait a moment where another try may go better; False where it will not."""

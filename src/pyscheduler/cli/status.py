@@ -136,6 +136,8 @@ class _Board:
     def _last_lines(self) -> Iterator[str]:
         yield board.counts_text(board.counts(self.runs))
         yield self._next_firing()
+        if (address := self.scheduler.get("listen")) and not self.scheduler.get("error"):
+            yield f"console at http://{address}/"
 
     def _next_firing(self) -> str:
         if self.scheduler.get("error"):

@@ -85,9 +85,9 @@ class StoreClient:
                     return {"events": list(map(event_view, page.items)), "next_cursor": page.next_cursor}
         raise self._error
 
-    def post(self, path: str, body: Mapping[str, object] | None = None) -> Json:
+    def post(self, path: str, body: Mapping[str, object] | None = None, *, key: str | None = None) -> Json:
         """Refuse: a store does nothing."""
-        del path, body
+        del path, body, key
         raise self._error
 
     def raw(self, path: str, **query: object) -> tuple[bytes, Mapping[str, str]]:

@@ -3,9 +3,9 @@
 One file a main file: `<hash of its path>.config`. Format, version 1, valid if and only if all of it holds:
 
     line 1      `pysched-config 1`
-    line 2      JSON: who made it (release, Python, zone and holiday data), from what (`files`: path as loaded and
-                SHA-256 of its text; `patterns`: include patterns and what they named), when (`loaded_on`), the digest,
-                and `sha256` of the rest
+    line 2      JSON: who made it (release and the very code, Python, zone and holiday data), from what (`files`: path
+                as loaded and SHA-256 of its text; `patterns`: include patterns and what they named), when
+                (`loaded_on`), the digest, and `sha256` of the rest
     the rest    the Config as `pickled` makes it: no value of the environment is in it
 
 Written to a temporary file, mode 0600, and renamed: a crash leaves the old one or the new one. A file that is damaged,
@@ -24,6 +24,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from datetime import date
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
@@ -40,6 +41,8 @@ from pyscheduler.config.values import BadValue
 _MAGIC: Final = b"pysched-config 1\n"
 MAX_AGE_DAYS: Final = 31
 MAX_CACHE_BYTES: Final = 512 << 20
+READERS: Final = ("model", "timetable", "rules", "config")
+"""The rooms whose code decides what a text becomes."""
 
 
 def load_cached(
@@ -76,12 +79,27 @@ def _file(folder: Path, path: str | os.PathLike[str], *, allow_inactive: bool) -
 def _makers() -> dict[str, str]:
     """Return what must be the same for a kept configuration to mean the same."""
     made_by = {"pyscheduler": __version__, "python": sys.version, "cache": sys.implementation.cache_tag or ""}
+    made_by["code"] = _code()
     for package in ("tzdata", "holidays", "icalendar"):
         try:
             made_by[package] = version(package)
         except PackageNotFoundError:
             made_by[package] = ""
     return made_by
+
+
+@cache
+def _code() -> str:
+    """Return what changes with the code that a Config is made by and of: a working copy has one release's number.
+
+    Sizes and times of files, not their text: reading it all would take longer than a start may.
+    """
+    digest = hashlib.sha256()
+    for room in READERS:
+        for file in sorted((Path(__file__).parent.parent / room).rglob("*.py")):
+            found = file.stat()
+            digest.update(f"{file}\0{found.st_size}\0{found.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
 
 
 # --------------------------------------------------------------------------- reading

@@ -85,7 +85,8 @@ class EmailNotifier(NotifierKeys):
     port: Annotated[int, whole(1, 65535)] | None = key("The server's port.", default=587)
     username: FullText | None = key("With password.")
     password: FullText | None = key("With username.")
-    starttls: Bool | None = key("Whether the connection is encrypted.", default=True)
+    smtps: Bool | None = key("Whether the server speaks TLS from the first byte; by default where `port` is 465.")
+    starttls: Bool | None = key("Whether any other connection is encrypted before the mail.", default=True)
 
 
 class PluginNotifier(NotifierKeys):

@@ -12,10 +12,11 @@ import json
 import logging
 import random
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from pyscheduler.engine.desk import Desk
+from pyscheduler.engine.environment import fit_to_tell
 from pyscheduler.engine.firings import JUST_BEFORE, SLICE
 from pyscheduler.engine.machine import booted_at
 from pyscheduler.engine.orders import Orders, ref_of
@@ -26,6 +27,7 @@ from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.job import Job, RebootSpec
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import UNDECIDED_STATES, Attempt, Run, RunState, Trigger
+from pyscheduler.rules import alerting
 from pyscheduler.rules.lifecycle import next_wake
 from pyscheduler.rules.numbering import KEY as NUMBERING
 from pyscheduler.rules.numbering import Given, Numbering
@@ -142,15 +144,34 @@ def _watch_deadlines(engine: Engine, register: _Register) -> None:
     """Set the timers of what was open before: one that is over rings only if the last engine did not live to see it."""
     if not any(job.must_start_by is not None or job.max_runtime_s for job in engine.config.jobs.values()):
         return
+    last_sign = _last_sign(register)
+    for run in register.open_runs:
+        current = engine.book.get(run.run_id)
+        if current is not None and not current.is_final:
+            engine.deadlines.follow(current, last_sign)
+        if current is not None and run.state is RunState.RUNNING and current.state is not RunState.RUNNING:
+            _tell_of_overrun(engine, current, last_sign)
+
+
+def _last_sign(register: _Register) -> datetime:
+    """Return when a scheduler was last known to be alive (spec 15.1, "Restart")."""
     signs = [run.updated_at for run in register.open_runs]
     if register.config is not None:
         signs.append(register.config.loaded_at)
     if (text := register.values.get("last_tick")) is not None:
         signs.append(datetime.fromisoformat(text))
-    for run in register.open_runs:
-        current = engine.book.get(run.run_id)
-        if current is not None and not current.is_final:
-            engine.deadlines.follow(current, max(signs))
+    return max(signs, default=datetime.min.replace(tzinfo=UTC))
+
+
+def _tell_of_overrun(engine: Engine, run: Run, last_sign: datetime) -> None:
+    """Tell of an attempt that ran too long and ended while the scheduler was down."""
+    desk = engine.desk
+    job, attempt = desk.config.jobs.get(run.job), desk.latest_attempt(run.run_id)
+    if job is None or attempt is None:
+        return
+    alert = alerting.ran_too_long(run, attempt, job, last_sign, engine.clock.now())
+    if alert is not None:
+        desk.alarms.raise_(alert, job)
 
 
 # --------------------------------------------------------------------------- the minders' notes
@@ -206,6 +227,7 @@ def _place_running(engine: Engine, run: Run, job: Job | None, found: Found) -> N
 
 def _ended(engine: Engine, run: Run, job: Job | None, attempt: Attempt, result: AttemptResult) -> ev.Event:
     retry_for = job if job is not None and job.enabled else None
+    result = fit_to_tell(result, engine.config.variables)
     return found_ended(run, attempt, result, retry_for, engine.clock.now(), random.random())
 
 

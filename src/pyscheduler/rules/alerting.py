@@ -157,6 +157,23 @@ def too_long(run: Run, attempt: Attempt, job: Job, now: datetime) -> Alert | Non
     return about_run(run, AlertKind.TOO_LONG, attempt.attempt, job, now, message, detail)
 
 
+def ran_too_long(run: Run, attempt: Attempt, job: Job, last_sign: datetime, now: datetime) -> Alert | None:
+    """Return what it means that an attempt was over its `max_runtime` when it ended, and no scheduler was there to see.
+
+    `last_sign` is when the scheduler was last known to be alive: what was due before, the one of then has told. Of a
+    lost attempt nobody knows how long it ran.
+    """
+    deadline, ended_at, most = end_deadline(attempt, job), attempt.ended_at, job.max_runtime_s
+    if most is None or deadline is None or ended_at is None or not last_sign < deadline < ended_at:
+        return None
+    if attempt.outcome is Outcome.LOST or not wants(job, AlertKind.TOO_LONG):
+        return None
+    took = (ended_at - attempt.started_at).total_seconds()
+    message = f"{run.run_id} ran {span(took)}, longer than {span(most)}, its max_runtime; no scheduler was there to see"
+    detail = {"runtime_seconds": round(took, 3), "max_runtime_seconds": most}
+    return about_run(run, AlertKind.TOO_LONG, attempt.attempt, job, now, message, detail)
+
+
 # --------------------------------------------------------------------------- of no single run
 
 

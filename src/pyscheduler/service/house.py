@@ -77,13 +77,13 @@ class House:
             on_open=self._opened,
             on_change=self._changed,
         )
-        self.alerts = AlertRoom(config, self._clock)
         self._heartbeat = Heartbeat(self.engine)
         self._entrance = entrance
         self._keeper = Keeper(entrance, config.settings, self.engine, self._clock)
         self._reloader = Reloader(reading, config.settings, self.engine, self._notifier, self._keeper)
         door = self._keeper.door
         self._desk = FrontDesk(self, revocations=door.revocations, address=door.address)
+        self.alerts = AlertRoom(config, self._clock, registry=self._desk.metrics.registry)
         self._small: set[asyncio.Task[None]] = set()
         self.remarks: Sequence[str] = ()
 

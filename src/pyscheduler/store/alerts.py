@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import bindparam, not_, or_, select
+from sqlalchemy import bindparam, func, not_, or_, select
 
 from pyscheduler.model.alert import AlertKind, Delivery, DeliveryStatus, Told
-from pyscheduler.store import columns, rows, schema
+from pyscheduler.store import columns, people_rows, rows, schema
 from pyscheduler.store.questions import AlertQuery, Page, no_cursor
 from pyscheduler.store.readers import Snapshot
 from pyscheduler.store.run_streams import FOREVER, HIGHEST_ID
@@ -23,6 +23,7 @@ from pyscheduler.store.statements import Statement, compiled, is_one_of
 from pyscheduler.store.streams import Piece, Row, gathered, stream, whole
 
 BUDGET: Final = 20_000
+COUNTED: Final = 100_000
 _CURSOR: Final = re.compile(r"(-?[0-9]{1,18})~([A-Za-z0-9_.:-]{1,200})")
 _alerts: Final = schema.alerts.c
 _deliveries: Final = schema.deliveries.c
@@ -64,8 +65,14 @@ def pending_notifiers(snapshot: Snapshot) -> list[str]:
     return [row[0] for row in snapshot.rows(_pending_names(), status=DeliveryStatus.PENDING.value)]
 
 
+def counts(snapshot: Snapshot) -> dict[DeliveryStatus, int]:
+    """Return how many deliveries wait and how many were given up, each COUNTED at most. What is sent is not counted."""
+    unsent = (DeliveryStatus.PENDING, DeliveryStatus.DEAD)
+    return {status: snapshot.rows(_count(), status=status.value, most=COUNTED)[0][0] for status in unsent}
+
+
 def _with_alerts(snapshot: Snapshot, found: Sequence[Row]) -> list[tuple[Delivery, Told]]:
-    deliveries = [rows.delivery_of(row) for row in found]
+    deliveries = [people_rows.delivery_of(row) for row in found]
     ids = json.dumps(sorted({delivery.alert_id for delivery in deliveries}))
     alerts = {told.alert.alert_id: told for told in _told(snapshot, snapshot.rows(_by_ids(), alert_ids=ids))}
     return [(delivery, alerts[delivery.alert_id]) for delivery in deliveries if delivery.alert_id in alerts]
@@ -75,10 +82,10 @@ def _told(snapshot: Snapshot, found: Sequence[Row]) -> Iterator[Told]:
     """Yield alerts with their deliveries."""
     by_alert: dict[str, list[Delivery]] = {row[0]: [] for row in found}
     for row in snapshot.rows(_deliveries_of(), alert_ids=json.dumps(list(by_alert))) if found else ():
-        delivery = rows.delivery_of(row)
+        delivery = people_rows.delivery_of(row)
         by_alert[delivery.alert_id].append(delivery)
     for row in found:
-        yield Told(rows.alert_of(row), tuple(by_alert[row[0]]))
+        yield Told(people_rows.alert_of(row), tuple(by_alert[row[0]]))
 
 
 def _walked(snapshot: Snapshot, start: tuple[int, str] | None, query: AlertQuery) -> Iterator[Row]:
@@ -152,6 +159,12 @@ def _pending() -> Statement:
         not_(is_one_of(_deliveries.delivery_id, "but")),
     )
     return compiled(due.order_by(_alerts.raised_at, _alerts.alert_id).limit(bindparam("count")))
+
+
+@cache
+def _count() -> Statement:
+    found = select(_deliveries.status).where(_deliveries.status == bindparam("status")).limit(bindparam("most"))
+    return compiled(select(func.count()).select_from(found.subquery()))
 
 
 @cache

@@ -18,7 +18,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.batch import Batch
-from pyscheduler.store import rows, schema
+from pyscheduler.store import people_rows, rows, schema
 from pyscheduler.store.catalogue import engine_values
 from pyscheduler.store.chain import ANCHOR, COLUMNS, HEAD, START, Break, Link, Walk, hash_of, link_of
 from pyscheduler.store.driver import Connection
@@ -34,6 +34,8 @@ AT_ONCE: Final = 500
 """Rows of one snapshot of a walk: a millisecond or two of the interpreter."""
 ROUNDS: Final = 3
 """How often a walk begins anew because rows were thrown away under its feet."""
+NUMBERS: Final = ("id", "at")
+"""Columns that are no texts. Texts are read as bytes: one that is no UTF-8 would be an error of the whole read."""
 _audit: Final = schema.audit.c
 _FILTERED: Final = ("actor", "action", "subject", "reason", "address", "result")
 _LISTED: Final = ("at", "id", *_FILTERED, *(name for name in COLUMNS if name not in ("at", "id", *_FILTERED)))
@@ -57,7 +59,7 @@ def _append(connection: Connection, entries: tuple[AuditEntry, ...]) -> None:
     made = []
     for entry in entries:
         number = last.id + 1
-        values = rows.audit_values(entry)
+        values = people_rows.audit_values(entry)
         last, previous = Link(number, hash_of(last.hash, (number, *values))), last.hash
         made.append((number, *values, previous, last.hash))
     connection.executemany(_add().sql, made)
@@ -126,6 +128,11 @@ def _as_text(value: object) -> object:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
+def _readable(value: object) -> object:
+    """Return a text as it can be shown, what is no UTF-8 as U+FFFD: somebody has been at the file, and must be seen."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
 # --------------------------------------------------------------------------- reading
 
 
@@ -153,7 +160,7 @@ def last_before(snapshot: Snapshot, horizon: datetime, limit: int) -> int | None
 
 
 def _entry_of(row: Row) -> AuditEntry:
-    return rows.audit_of(_IN_ORDER(row))
+    return people_rows.audit_of(_IN_ORDER(row))
 
 
 def _check(query: AuditQuery) -> Callable[[Row], bool]:
@@ -185,7 +192,8 @@ def _stream(snapshot: Snapshot, query: AuditQuery, start: tuple[int, int] | None
         at, number = last[:2] if last is not None else start or ((high, FOREVER) if newest else (low, -FOREVER))
         near_low, near_high = (low, min(high, at)) if newest else (max(low, at), high)
         place = {"low": near_low, "high": near_high, "at": at, "number": number, "count": count}
-        return whole(snapshot.rows(statement, **equal, **place), count)
+        found = [tuple(map(_readable, row)) for row in snapshot.rows(statement, **equal, **place)]
+        return whole(found, count)
 
     return stream(fetch)
 
@@ -233,9 +241,8 @@ def _beginning() -> Statement:
 @cache
 def _following() -> Statement:
     chosen = and_(_audit.id > bindparam("after"), _audit.id <= bindparam("until"))
-    numbers = ("id", "at")
-    typed = (func.typeof(_audit[name]) == ("integer" if name in numbers else "text") for name in COLUMNS)
-    values = (_audit[name] if name in numbers else cast(_audit[name], LargeBinary) for name in COLUMNS)
+    typed = (func.typeof(_audit[name]) == ("integer" if name in NUMBERS else "text") for name in COLUMNS)
+    values = (_audit[name] if name in NUMBERS else cast(_audit[name], LargeBinary) for name in COLUMNS)
     found = select(and_(*typed), *values).where(chosen)
     return compiled(found.order_by(_audit.id).limit(bindparam("count")))
 
@@ -250,5 +257,5 @@ def _walk_list(of_actor: bool, newest_first: bool) -> Statement:
     if of_actor:
         chosen.append(_audit.actor == bindparam("actor"))
     order = [at.desc(), number.desc()] if newest_first else [at, number]
-    listed = [_audit[name] for name in _LISTED]
+    listed = [_audit[name] if name in NUMBERS else cast(_audit[name], LargeBinary) for name in _LISTED]
     return compiled(select(*listed).where(and_(*chosen)).order_by(*order).limit(bindparam("count")))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import date, datetime
 from typing import TypeVar
 
-from pyscheduler.model.alert import Delivery, Told
+from pyscheduler.model.alert import Delivery, DeliveryStatus, Told
 from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.reply import Reply
@@ -201,6 +201,10 @@ class Reads(ABC):
     ) -> list[tuple[Delivery, Told]]:
         """Return what a notifier still has to tell, oldest first, without the ids (`but`) that are in hand."""
         return self._read(lambda snapshot: alerts.pending(snapshot, notifier, limit, but))
+
+    def delivery_counts(self) -> dict[DeliveryStatus, int]:
+        """Return how many deliveries are pending and how many dead, 100,000 of each at most."""
+        return self._read(alerts.counts)
 
     def pending_notifiers(self) -> list[str]:
         """Return the names of notifiers that have something pending."""

@@ -8,19 +8,11 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from pyscheduler.api.desk import FrontDesk
+from pyscheduler.model.alert import AlertKind
 from pyscheduler.web.press import Press
 
-KINDS: Final = (
-    "failed",
-    "lost",
-    "blocked",
-    "never_started",
-    "too_long",
-    "too_short",
-    "retrying",
-    "reload_failed",
-    "recovered",
-)
+KINDS: Final = tuple(kind.value for kind in AlertKind)
+"""What the filter offers: each kind that there is."""
 
 
 def router(desk: FrontDesk, press: Press) -> APIRouter:

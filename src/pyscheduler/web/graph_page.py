@@ -69,8 +69,7 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
     async def drawing(asked: Annotated[GraphPage, Query()]) -> Response:
         engine, day, names = desk.engine, asked.run_date or desk.today(), chosen(desk, asked)
         runs = await _runs(desk, names, day)
-        found = await desk.threads(drawings.of, engine.config, tuple(names))
-        return Json(_view(engine.config, found, runs, day))
+        return await desk.threads(_answer, drawings, engine.config, tuple(names), runs, day)
 
     @routes.get("/graph/states")
     async def states(asked: Annotated[GraphPage, Query()]) -> Response:
@@ -135,6 +134,11 @@ def _row(config: Config, name: str, runs: Mapping[str, Run]) -> GraphRow:
 
 
 # --------------------------------------------------------------------------- as JSON, for the module that draws
+
+
+def _answer(drawings: Drawings, config: Config, names: tuple[str, ...], runs: Mapping[str, Run], day: date) -> Response:
+    """Lay out and write down: a tenth of a second for two thousand jobs. For a helper thread."""
+    return Json(_view(config, drawings.of(config, names), runs, day))
 
 
 def _view(config: Config, drawing: Drawing, runs: Mapping[str, Run], day: date) -> dict[str, Any]:

@@ -6,6 +6,7 @@ among which the one that stands is, unless overlap has called off as many after 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable
 from datetime import date
 from typing import Final
@@ -18,18 +19,32 @@ from pyscheduler.store.reads import Reads
 
 LOOKED_AT: Final = 20
 """Newest runs of an old date that are looked at."""
+SLICE: Final = 250
+"""Days looked up in one turn of the loop: some milliseconds."""
 
 Day = tuple[str, date]
 
 
 async def standing_runs(desk: FrontDesk, days: Collection[Day]) -> dict[Day, Run]:
     """Return the run that stands for each (job, run date) that has one, as dependencies see it. Raises StoreError."""
-    book = desk.engine.book
-    in_memory = {day: book.latest_for(*day) for day in days if day[1] >= book.memory_start}
-    shown = {day: book.published(run.run_id) for day, run in in_memory.items() if run is not None}
-    found = {day: desk.with_reason(run) for day, run in shown.items() if run is not None}
-    old = [day for day in days if day not in in_memory]
+    found: dict[Day, Run] = {}
+    old = []
+    for count, day in enumerate(days, 1):
+        if day[1] < desk.engine.book.memory_start:
+            old.append(day)
+        elif (run := _of_book(desk, day)) is not None:
+            found[day] = run
+        if count % SLICE == 0:
+            await asyncio.sleep(0)
     return found | (await desk.ask(lambda store: _of_store(store, old)) if old else {})
+
+
+def _of_book(desk: FrontDesk, day: Day) -> Run | None:
+    """Return what is published of the run that stands for a day."""
+    book = desk.engine.book
+    run = book.latest_for(*day)
+    shown = None if run is None else book.published(run.run_id)
+    return None if shown is None else desk.with_reason(shown)
 
 
 def _of_store(store: Reads, days: Iterable[Day]) -> dict[Day, Run]:

@@ -222,6 +222,37 @@ async def test_an_adopted_attempt_keeps_its_deadline(tmp_path: Path) -> None:
         assert ids(night) == ["a.2026-10-19.1:too_long:1"]
 
 
+OVER = WAYS + 'jobs: {a: {command: x, schedule: "0 9 * * *", max_runtime: 30m}}\n'
+
+
+@pytest.mark.parametrize(("dies", "down", "told"), [(10, 25, 1), (10, 60, 1), (10, 15, 0), (40, 60, 1)])
+async def test_an_overrun_that_nobody_saw_is_told_at_the_next_start(
+    tmp_path: Path, dies: int, down: int, told: int
+) -> None:
+    """Whether the attempt still runs then or has ended meanwhile, and once: not what the engine before has told."""
+    night = Night(tmp_path, OVER, at="2026-10-19T08:59:30Z")
+    night.plan("a", FakeResult(duration=timedelta(minutes=50)))
+    async with night:
+        await night.until(f"2026-10-19T09:{dies}:00Z")
+        await night.crash()
+        await night.clock.advance(timedelta(minutes=down))
+        await night.reopen()
+        assert ids(night) == ["a.2026-10-19.1:too_long:1"][:told]
+        await night.go(timedelta(hours=2))
+        assert ids(night) == ["a.2026-10-19.1:too_long:1"]
+
+
+async def test_an_attempt_that_ended_in_time_while_it_was_down_is_not_told(tmp_path: Path) -> None:
+    night = Night(tmp_path, OVER, at="2026-10-19T08:59:30Z")
+    night.plan("a", FakeResult(duration=timedelta(minutes=20)))
+    async with night:
+        await night.until("2026-10-19T09:10:00Z")
+        await night.crash()
+        await night.clock.advance(timedelta(hours=2))
+        await night.reopen()
+        assert (night.state("a"), ids(night)) == ("succeeded", [])
+
+
 async def test_a_reload_moves_deadlines_but_adds_none_to_what_runs(tmp_path: Path) -> None:
     job = 'jobs: {{a: {{command: x, schedule: "@daily", max_runtime: {}}}, b: {{command: x, schedule: "@daily"{}}}}}\n'
     night = Night(tmp_path, WAYS + job.format("2h", ""), at="2026-10-18T23:59Z")

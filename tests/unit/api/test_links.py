@@ -45,3 +45,22 @@ def test_the_code_itself_is_not_kept() -> None:
     links = Links()
     code = links.make(0.0)
     assert code not in str(vars(links))
+
+
+def test_one_that_was_ours_is_news_once() -> None:
+    """Used, too old, or driven out by newer ones; what was never ours is nobody's business."""
+    links = Links()
+    used, old = links.make(0.0), links.make(0.0)
+    assert links.use(used, 1.0)
+    assert [links.is_news(used) for _ in range(3)] == [True, False, False]
+    assert not links.use(old, LIFE_S)
+    assert [links.is_news(old) for _ in range(2)] == [True, False]
+    assert not links.is_news("x" * 1_000_000)
+    assert not links.is_news("never ours")
+    driven_out = links.make(0.0)
+    for _ in range(MOST):
+        links.make(0.0)
+    assert links.is_news(driven_out)
+    for _ in range(3 * MOST):
+        links.make(0.0)
+    assert len(links._gone) == MOST

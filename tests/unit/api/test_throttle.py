@@ -85,3 +85,28 @@ def test_the_tables_are_bounded() -> None:
 def test_an_ipv6_network_is_one_place(address: str, place: str) -> None:
     """Who has one address of it has all of them."""
     assert network_of(address) == place
+
+
+def test_a_lock_is_news_once() -> None:
+    """For the name and for the address, and again when it has locked anew."""
+    throttle = Throttle()
+    for number in range(FAILURES):
+        assert not throttle.is_news("ann", HERE, float(number))
+        throttle.begin("ann", HERE, float(number))
+    assert [throttle.is_news("ann", HERE, 5.0) for _ in range(3)] == [True, False, False]
+    assert throttle.is_news("ann", "192.0.2.2", 5.0) is False, "the name's lock is known"
+    assert throttle.is_news("bob", HERE, 5.0) is False, "and so is the address's"
+    assert throttle.begin("ann", HERE, 4.0 + LOCK_S) == 0
+    assert [throttle.is_news("ann", HERE, 5.0 + LOCK_S) for _ in range(2)] == [True, False]
+
+
+def test_what_is_remembered_of_locks_is_bounded() -> None:
+    """With the tries that they rest on."""
+    table = Table(keys=3)
+    for number in range(10):
+        for _ in range(FAILURES):
+            table.note(str(number), 0.0)
+        assert table.is_news(str(number), 0.0)
+    assert len(table._told) == len(table) == 3
+    table.forget("9")
+    assert len(table._told) == 2

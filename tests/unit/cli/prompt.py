@@ -43,11 +43,13 @@ class FakeScheduler:
 
     replies: dict[str, Reply] = field(default_factory=dict)
     asked: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    keys: list[str | None] = field(default_factory=list)
 
     def get(self, path: str, **query: object) -> Any:
         return self._reply(f"GET {path}", {key: value for key, value in query.items() if value is not None})
 
-    def post(self, path: str, body: Mapping[str, object] | None = None) -> Any:
+    def post(self, path: str, body: Mapping[str, object] | None = None, *, key: str | None = None) -> Any:
+        self.keys.append(key)
         return self._reply(f"POST {path}", {key: value for key, value in (body or {}).items() if value is not None})
 
     def raw(self, path: str, **query: object) -> tuple[bytes, Mapping[str, str]]:

@@ -72,7 +72,7 @@ class FakeLogs:
         piece = data[query["offset"] : query["offset"] + query["limit"]]
         return piece, {"x-log-size": str(len(data))}
 
-    def post(self, path: str, body: Mapping[str, object] | None = None) -> Any:
+    def post(self, path: str, body: Mapping[str, object] | None = None, *, key: str | None = None) -> Any:
         raise AssertionError("following changes nothing")
 
 

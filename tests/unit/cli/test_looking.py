@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pyscheduler.cli.faults import Unreachable
+from pyscheduler.cli.patient import REPEATS
 from tests.unit.cli.prompt import Prompt, a_scheduler
 
 BROKE_OFF = Unreachable("the scheduler broke off in the middle of its answer", broke_off=True)
@@ -38,8 +39,11 @@ def test_a_look_that_broke_off_is_taken_again(pysched: Prompt, monkeypatch: pyte
     assert "broke off" in said.err
 
 
-def test_a_deed_is_never_asked_for_twice(pysched: Prompt) -> None:
-    """It may have been done."""
+def test_a_deed_is_asked_for_again_under_one_key(pysched: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have been done, and by the key the scheduler knows: never is it done twice."""
+    monkeypatch.setattr("pyscheduler.cli.patient.GRACE_S", 0.0)
     pysched.scheduler.replies = {"POST /api/jobs/load/trigger": BROKE_OFF}
     assert pysched("trigger", "load").code == 1
-    assert len(pysched.scheduler.asked) == 1
+    assert len(pysched.scheduler.keys) == 1 + REPEATS
+    assert len(set(pysched.scheduler.keys)) == 1
+    assert pysched.scheduler.keys[0] is not None

@@ -10,11 +10,12 @@ import pytest
 
 from pyscheduler.cli import at_home
 from pyscheduler.cli.faults import Refused, Unreachable
-from pyscheduler.cli.patient import GRACE_S, LOOK_S, Patient
+from pyscheduler.cli.patient import GRACE_S, LOOK_S, REPEATS, Patient
 from pyscheduler.cli.place import Place
 
 NOBODY = Unreachable("no scheduler is running", where="pysched.yaml", mend="pysched serve", nobody=True)
 STARTING = Refused("scheduler is starting", status=503)
+BROKE_OFF = Unreachable("the scheduler broke off in the middle of its answer", broke_off=True)
 PLACE = Place(Path("pysched.yaml"), "night", "UTC", Path("/nowhere/state"), Path("/nowhere/logs"))
 
 
@@ -23,6 +24,7 @@ class Scheduler:
 
     def __init__(self, *answers: object) -> None:
         self.answers, self.asked = list(answers), 0
+        self.keys: list[str | None] = []
 
     def _answer(self) -> Any:
         self.asked += 1
@@ -34,7 +36,8 @@ class Scheduler:
     def get(self, path: str, **query: object) -> Any:
         return self._answer()
 
-    def post(self, path: str, body: Mapping[str, object] | None = None) -> Any:
+    def post(self, path: str, body: Mapping[str, object] | None = None, *, key: str | None = None) -> Any:
+        self.keys.append(key)
         return self._answer()
 
     def raw(self, path: str, **query: object) -> Any:
@@ -123,3 +126,35 @@ def test_what_holds_a_start_up_is_told(home: Callable[..., None]) -> None:
     assert told == ["the scheduler is starting; waiting for it", held_up.what]
     assert caught.value.what == held_up.what
     assert "by itself" in caught.value.mend
+
+
+def test_an_action_that_broke_off_is_asked_again_under_the_same_key(home: Callable[..., None]) -> None:
+    """Nobody knows whether it was done; the scheduler does. Each action has a key of its own."""
+    home()
+    scheduler, naps = Scheduler(BROKE_OFF, BROKE_OFF, {"ok": 1}), list[float]()
+    patient = Patient(scheduler, PLACE, lambda _text: None, naps.append)
+    assert patient.post("/api/jobs/a/trigger") == {"ok": 1}
+    assert patient.post("/api/jobs/a/trigger") == {"ok": 1}
+    assert scheduler.keys[0] is not None
+    assert scheduler.keys[0] == scheduler.keys[1] == scheduler.keys[2] != scheduler.keys[3]
+    assert naps == [GRACE_S, 2 * GRACE_S]
+
+
+def test_one_that_keeps_breaking_off_is_given_up(home: Callable[..., None]) -> None:
+    """And where it is gone then, the error is what happened to the action, not that nobody runs now."""
+    home()
+    scheduler, naps = Scheduler(BROKE_OFF), list[float]()
+    with pytest.raises(Unreachable, match="broke off"):
+        Patient(scheduler, PLACE, lambda _text: None, naps.append).post("/api/jobs/a/trigger")
+    assert len(naps) == REPEATS
+    with pytest.raises(Unreachable, match="broke off"):
+        Patient(Scheduler(BROKE_OFF, NOBODY), PLACE, lambda _text: None, lambda _s: None).post("/api/reload")
+
+
+def test_a_secret_answer_is_not_kept_for_a_repetition(home: Callable[..., None]) -> None:
+    """A link to sign in with: one that broke off is asked for anew, by hand."""
+    home()
+    scheduler = Scheduler(BROKE_OFF)
+    with pytest.raises(Unreachable):
+        Patient(scheduler, PLACE, lambda _text: None, lambda _s: pytest.fail("waited")).post("/api/links")
+    assert scheduler.keys == [None]

@@ -50,6 +50,14 @@ def test_the_board_for_people(board: Prompt) -> None:
     ]
 
 
+def test_where_the_console_is_stands_below(board: Prompt) -> None:
+    """Where TCP is listened at; nothing where it is not."""
+    board.scheduler.replies["GET /api/scheduler"] = a_scheduler(listen="127.0.0.1:8470")
+    assert board("status").out.splitlines()[-1] == "console at http://127.0.0.1:8470/"
+    board.scheduler.replies["GET /api/scheduler"] = a_scheduler(listen=None)
+    assert "console" not in board("status").out
+
+
 def test_at_eighty_columns_the_reason_is_cut(board: Prompt) -> None:
     """No line wraps, and there is ASCII only where there is nothing else."""
     said = board("status", terminal=Terminal(width=80, height=24, unicode=False))

@@ -28,6 +28,7 @@ def errors(problems: Build, text: str, **more: object) -> list[str]:
         "type: slack, webhook_url: '${SLACK}'",
         "type: telegram, bot_token: '${TOKEN}', chat_id: 42",
         "type: email, host: mail, from: a@example.org, to: b@example.org",
+        "type: email, host: mail, from: a, to: b, port: 2465, smtps: true",
         "type: email, host: mail, from: a, to: [b, c], port: 25, username: u, password: '${TOKEN}', starttls: false",
     ],
 )

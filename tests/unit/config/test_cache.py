@@ -104,6 +104,18 @@ def test_a_text_that_is_gone_is_complained_about_as_ever(write: Write, tmp_path:
         cached(tmp_path / "k")
 
 
+def test_other_code_of_one_release_parses_again(
+    write: Write, tmp_path: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A working copy changes under its release's number; what older code made may lack what this one asks for."""
+    write(TEXT, FILES)
+    cached(tmp_path / "k")
+    monkeypatch.setattr(cache, "_code", lambda: "another")
+    cached(tmp_path / "k")
+    cached(tmp_path / "k")
+    assert len(loads) == 2
+
+
 def test_a_library_that_is_not_installed_is_no_fault(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

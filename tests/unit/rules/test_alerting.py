@@ -198,3 +198,29 @@ def test_silence_is_told_once_for_each_success_it_counts_from() -> None:
 )
 def test_lengths_of_time_are_short_and_exact_enough(seconds: float, text: str) -> None:
     assert alerting.span(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("sign_min", "outcome", "told"),
+    [
+        (10, Outcome.SUCCEEDED, True),
+        (10, Outcome.FAILED, True),
+        (31, Outcome.SUCCEEDED, False),
+        (10, Outcome.LOST, False),
+    ],
+)
+def test_an_overrun_that_nobody_saw_is_told_if_it_is_known(sign_min: int, outcome: Outcome, told: bool) -> None:
+    """Its deadline fell after the last sign of life; how long a lost attempt ran, nobody knows."""
+    run = running()
+    start = an_attempt(run).started_at
+    attempt = replace(an_attempt(run), outcome=outcome, ended_at=start + timedelta(minutes=45))
+    job = a_job(max_runtime_s=1800.0)
+    found = alerting.ran_too_long(run, attempt, job, start + timedelta(minutes=sign_min), LATER)
+    assert (found is not None) is told
+    if found is not None:
+        assert found.alert_id == f"{run.run_id}:too_long:{attempt.attempt}"
+        assert "ran 45m00s, longer than 30m00s" in found.message
+    quiet = a_job(max_runtime_s=1800.0, alerts=JobAlerts(off=("too_long",)))
+    assert alerting.ran_too_long(run, attempt, quiet, start, LATER) is None
+    in_time = a_job(max_runtime_s=2700.0)
+    assert alerting.ran_too_long(run, attempt, in_time, start, LATER) is None

@@ -84,7 +84,7 @@ def test_a_state_is_not_said_twice() -> None:
 
 @pytest.mark.parametrize(
     ("words_", "said"),
-    [("it waits for a", "It waits for a."), ("job-1 is held", "job-1 is held."), ("", ""), ("why?", "Why?")],
+    [("it waits for a", "It waits for a."), ("job-1 is held", "job-1 is held."), ("", ""), ("why now?", "Why now?")],
 )
 def test_an_answer_is_a_sentence(words_: str, said: str) -> None:
     """A capital and a full stop, and no letter of a job's name is changed."""

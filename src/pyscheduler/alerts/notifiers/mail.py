@@ -1,6 +1,8 @@
 """A mail: the line as its subject, the alert as JSON in its body. Spec: jobs.md 15.3.
 
-Each alert has its own Message-ID, made of its id, so a mail that is sent twice after a crash is one in many a mailbox.
+Encrypted unless the configuration says otherwise, and then only with a certificate that the system trusts for the host:
+by STARTTLS, or from the first byte (SMTPS). Each alert has its own Message-ID, made of its id, so a mail that is sent
+twice after a crash is one in many a mailbox.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from pyscheduler.config.values import parse_bool, parse_int
 from pyscheduler.errors import NotifyError
 
 LONGEST_SUBJECT: Final = 200
+SMTPS_PORT: Final = 465
+"""Where a server expects TLS from the first byte (RFC 8314)."""
 
 
 class EmailNotifier:
@@ -32,14 +36,15 @@ class EmailNotifier:
         self._sender, given = options["from"], options["to"]
         self._to = [given] if isinstance(given, str) else list(given)
         self._login = (options["username"], options["password"]) if "username" in options else None
-        self._encrypts = parse_bool(options.get("starttls", "true"))
+        self._is_smtps = parse_bool(options["smtps"]) if "smtps" in options else self._port == SMTPS_PORT
+        self._encrypts = parse_bool(options.get("starttls", "true")) and not self._is_smtps
         self._timeout_s = definition.timeout_s
 
     def send(self, message: Message) -> None:
         """Return when the server has taken the mail for every receiver. Raises NotifyError, OSError."""
         mail = self._mail(message)
         try:
-            with smtplib.SMTP(self._host, self._port, timeout=self._timeout_s) as server:
+            with self._connected() as server:
                 if self._encrypts:
                     server.starttls(context=ssl.create_default_context())
                 if self._login is not None:
@@ -51,6 +56,12 @@ class EmailNotifier:
             raise NotifyError(f"{self._host} did not take the mail ({type(error).__name__})") from None
         if refused:
             raise NotifyError(f"{self._host} refused {len(refused)} of {len(self._to)} receivers")
+
+    def _connected(self) -> smtplib.SMTP:
+        if not self._is_smtps:
+            return smtplib.SMTP(self._host, self._port, timeout=self._timeout_s)
+        context = ssl.create_default_context()
+        return smtplib.SMTP_SSL(self._host, self._port, timeout=self._timeout_s, context=context)
 
     def _mail(self, message: Message) -> EmailMessage:
         fields = message.fields

@@ -9,7 +9,16 @@ from __future__ import annotations
 from pyscheduler.api.shapes.alerts import Alert, Alerts, DeadDeliveries, DeadDelivery, Delivery, Replayed, Tested
 from pyscheduler.api.shapes.audit import AuditLog, AuditRow, ChainBreak, ChainLink, Verification
 from pyscheduler.api.shapes.base import REFUSALS, BadRequestRefusal, ConfigProblem, Listed, Refusal, Shape
-from pyscheduler.api.shapes.coming import Answer, Firing, Firings, Forecast, ForecastEntry, Why
+from pyscheduler.api.shapes.coming import (
+    Answer,
+    Firing,
+    Firings,
+    Forecast,
+    ForecastEntry,
+    NextOfAll,
+    NextOfJob,
+    Why,
+)
 from pyscheduler.api.shapes.deeds import Bulk, BulkResult, Preview, PreviewEffect, PreviewResult
 from pyscheduler.api.shapes.jobs import Job, JobDetail, Jobs, OneJob, Pause
 from pyscheduler.api.shapes.runs import (
@@ -91,6 +100,8 @@ __all__ = [
     "Listed",
     "LogPiece",
     "LogTail",
+    "NextOfAll",
+    "NextOfJob",
     "OneJob",
     "OneRun",
     "Pause",

@@ -47,6 +47,24 @@ class Firings(Listed):
     paused: Pause | None
 
 
+class NextOfJob(Shape):
+    """A job with its next firing; none where it has no schedule, is disabled, or its schedules are over."""
+
+    job: str
+    timezone: str
+    enabled: bool
+    paused: Pause | None
+    schedules: list[str]
+    depends_on: list[str]
+    firings: list[Firing]
+
+
+class NextOfAll(Listed):
+    """Jobs by name, each with its next firing."""
+
+    jobs: list[NextOfJob]
+
+
 class Answer(Shape):
     """One culprit, what it is, what would release the run; `because` answers for the run to blame."""
 

@@ -97,6 +97,15 @@ async function confirmed(action, runs) {
   dialog.returnValue = "";
   dialog.showModal();
   (mustSay ? reason : yes).focus();
+  // Whoever begins to type gives a reason, wherever the focus is: a space in it must not press a button. Enter confirms.
+  form.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.target !== reason && event.key.length === 1 && event.key !== " ") reason.focus();
+    if (event.target === reason && event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      form.requestSubmit(yes);
+    }
+  });
   const show = () => preview(action, runs, downstream.checked).then((found) => what.replaceChildren(found), failed);
   downstream.addEventListener("change", show);
   show();

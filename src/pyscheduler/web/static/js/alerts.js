@@ -5,7 +5,8 @@ import { api, failed, make, toast } from "./talk.js";
 const KINDS = {
   failed: ["bad", "failed"], lost: ["bad", "lost"], blocked: ["warn", "blocked"], never_started: ["warn", "scheduled"],
   too_long: ["warn", "running"], too_short: ["warn", "skipped"], retrying: ["warn", "retry"],
-  reload_failed: ["bad", "failed"], recovered: ["good", "succeeded"],
+  stale: ["warn", "scheduled"], watcher_timeout: ["bad", "scheduled"], reload_failed: ["bad", "failed"],
+  scheduler_failed: ["bad", "failed"], recovered: ["good", "succeeded"],
 };
 const ENDS = { sent: ["good", "succeeded"], delivered: ["good", "succeeded"], dead: ["bad", "failed"], pending: ["calm", "waiting"] };
 
@@ -49,7 +50,7 @@ const alerts = new Remote(document.getElementById("alerts"), {
   columns: [
     ["Raised", (each) => timeCell(each.raised_at)], ["Kind", kindCell], ["Job", (each) => jobLink(each.job)],
     ["Run", (each) => runLink(each.run_id)], ["Message", (each) => each.message],
-    ["Told", (each) => (each.deliveries.length ? each.deliveries.flatMap((delivery) => [deliveryCell(delivery), " "]) : make("span", { class: "muted", text: "nobody" }))],
+    ["Told", (each) => (each.deliveries.length ? each.deliveries.flatMap((delivery) => [deliveryCell(delivery), " "]) : make("span", { class: "muted nowrap", text: "nobody" }))],
   ],
 });
 

@@ -2,6 +2,7 @@
 // The filter form itself is htmx's: it fetches the page and swaps #board, #chips and #stepper.
 import { act } from "./act.js";
 import { currentRow } from "./keys.js";
+import { serverNow, zone } from "./clock.js";
 import { listen } from "./live.js";
 import { api, failed, fragment, make, mark } from "./talk.js";
 
@@ -121,8 +122,27 @@ function fillMenu(details) {
   const offers = document.querySelector(`template[data-offers="${row.dataset.state}"]`);
   if (!offers || details.querySelector(".sheet-menu")) return;
   const menu = offers.content.cloneNode(true);
-  for (const button of menu.querySelectorAll("[data-action]")) button.dataset.runs = row.dataset.run;
+  const buttons = menu.querySelectorAll("[data-action]");
+  for (const button of buttons) button.dataset.runs = row.dataset.run;
+  const why = refusal(row);
+  if (why) {
+    const note = make("p", { class: "note", id: `may-not-${row.dataset.run}`, text: why });
+    menu.querySelector(".sheet-menu").prepend(note);
+    for (const button of buttons) {
+      button.disabled = true;
+      button.title = why;
+      button.setAttribute("aria-describedby", note.id);
+    }
+  }
   details.append(menu);
+}
+
+/** Why we may not act on a row's job, "" where we may: rows are printed alike for all, and only we know our teams. */
+function refusal(row) {
+  const allow = row.dataset.allow?.split(" ");
+  const teams = document.body.dataset.teams?.split(" ");
+  if (!allow || !teams || allow.some((team) => teams.includes(team))) return "";
+  return `You may not act on this job: it allows ${allow.join(", ")}`;
 }
 
 // ----------------------------------------------------------------- following what happens
@@ -219,6 +239,20 @@ function reorder() {
   return htmx.ajax("GET", location.pathname + location.search, { source: "#board", target: "#board", select: "#board", swap: "outerHTML" });
 }
 
+// A board without a date in its address means today: past midnight that is another day.
+const DAY_MS = 5000;
+const today = new Intl.DateTimeFormat("en-CA", { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit" });
+const first = board().dataset.date; // of this page, as it was loaded
+
+const isOver = () => !new URLSearchParams(location.search).get("date") && board().dataset.date === first && today.format(serverNow()) > first;
+
+function newDay() {
+  if (!isOver()) return;
+  if (isIdle()) location.reload();
+  else Object.assign(document.getElementById("reorder"), { hidden: false, textContent: "A new day has begun · show it" });
+}
+setInterval(newDay, DAY_MS);
+
 async function lookAgain() {
   await replaceRows(shownIds().slice(0, MOST_ROWS), false);
 }
@@ -234,7 +268,7 @@ document.addEventListener("click", (event) => {
   else if (bulk) act(bulk.dataset.bulk, [...picked]);
   else if (event.target.closest("#pick-all")) pickAll();
   else if (event.target.closest("#pick-none")) { picked.clear(); drawSelection(); }
-  else if (event.target.closest("#reorder")) reorder();
+  else if (event.target.closest("#reorder")) isOver() ? location.reload() : reorder();
   else if (event.target.matches("[data-pick]")) pick(event.target, event.target.checked, event.shiftKey);
   else if (event.target.matches("#pick-page")) {
     for (const box of boxes()) picked[event.target.checked ? "add" : "delete"](runOf(box));
