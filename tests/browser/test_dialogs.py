@@ -36,7 +36,7 @@ def of_the_board() -> Iterator[Opened]:
     )
     yield "a row's menu", lambda page: page.click("#rows tr:first-child .menu summary")
     yield "a preview", lambda page: (menu(page, "rerun"), page.wait_for_selector("#ask .preview"))
-    yield "a selection", lambda page: page.check("#pick-page") if wide(page) else page.check("[data-pick] >> nth=0")
+    yield "a selection", lambda page: [page.locator("[data-pick]").nth(at).check() for at in (0, 1)]
     yield "a preview of many", lambda page: (page.click('[data-bulk="skip"]'), page.wait_for_selector("#ask .preview"))
     yield (
         "results of many",
@@ -47,10 +47,6 @@ def of_the_board() -> Iterator[Opened]:
             page.wait_for_selector("#ask .results"),
         ),
     )
-
-
-def wide(page: Any) -> bool:
-    return bool(page.viewport_size["width"] > 1000)
 
 
 def menu(page: Any, action: str) -> object:
