@@ -19,6 +19,7 @@ ALL = [
     "pepper_stores",
     "api_pages",
     "board",
+    "first_view",
     "graph_frames",
     "streams",
     "command_line",

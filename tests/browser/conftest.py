@@ -75,9 +75,9 @@ def a_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield found
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def own_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """Give a service of the test's own with a run in every state, to act on."""
+    """Give a service of the module's own with a run in every state, to act on: each test on runs that no other uses."""
     with world(tmp_path_factory.mktemp("world")) as found:
         yield found
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import NARROW, WIDE, OpenPage, until
+from tests.browser.looks import faults_of, small_targets, sticks_out
 from tests.browser.world import World
 
 
@@ -32,6 +33,21 @@ def test_a_change_is_on_the_screen_without_anybody_asking(own_world: World, open
     until(page, "document.querySelector('#rows tr:last-child').dataset.state === 'succeeded'")
 
 
+def test_what_happens_while_a_page_is_on_its_way_is_not_missed(own_world: World, open_page: OpenPage) -> None:
+    """A run changes after its row was read and before the stream is open: the page hears of it all the same."""
+    page, run = open_page(own_world, "/jobs"), own_world.runs["noisy"]
+
+    def act_first(route: Any) -> None:
+        own_world.act("noisy", "mark-failed")
+        route.continue_()
+
+    page.route("**/events?*", act_first, times=1)
+    page.goto("/")
+    page.wait_for_selector(f'[data-run="{run}"][data-state="failed"]')
+    own_world.act("noisy", "mark-success")
+    page.wait_for_selector(f'[data-run="{run}"][data-state="succeeded"]')
+
+
 def test_a_lost_scheduler_is_told_with_its_age_and_forgotten_when_it_is_back(
     own_world: World, open_page: OpenPage
 ) -> None:
@@ -41,8 +57,10 @@ def test_a_lost_scheduler_is_told_with_its_age_and_forgotten_when_it_is_back(
     own_world.relay.is_cut = True
     page.wait_for_selector("#stale:not([hidden])", timeout=30_000)
     assert "Nothing heard from the scheduler for 1" in page.inner_text("#stale")
+    assert page.inner_text("#health").strip() == "not heard"
     own_world.relay.is_cut = False
     page.wait_for_selector("#stale[hidden]", state="attached", timeout=30_000)
+    assert page.inner_text("#health").strip() == "well"
 
 
 def test_everything_goes_by_keyboard(own_world: World, open_page: OpenPage) -> None:
@@ -53,14 +71,11 @@ def test_everything_goes_by_keyboard(own_world: World, open_page: OpenPage) -> N
     until(page, "document.querySelectorAll('#rows tr').length === 1")
     assert "q=held-exp" in page.url
     page.keyboard.press("Escape")
+    assert page.input_value("#q") == "held-exp", "leaving the field is not emptying it"
     page.keyboard.press("j")
     page.keyboard.press("h")
     page.wait_for_selector("#ask[open] .preview")
-    page.keyboard.press("Shift+Tab")
-    page.keyboard.press("Shift+Tab")
     page.keyboard.type("it is ready now")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     own_world.service.until_state(own_world.runs["held-export"], "succeeded")
     lines = own_world.service.get(f"/api/events?run={own_world.runs['held-export']}&action=release")["events"]
@@ -73,21 +88,73 @@ def test_everything_goes_by_keyboard(own_world: World, open_page: OpenPage) -> N
     page.wait_for_url(f"{own_world.url}/")
 
 
+def test_a_name_is_read_before_a_criticality(a_world: World, open_page: OpenPage) -> None:
+    """No name is cut at 1440; where room is short the word goes as a whole, and the mark stands for it."""
+    page = open_page(a_world, "/")
+    cut = "[...document.querySelectorAll('#rows .job')].filter(name => name.scrollWidth > name.clientWidth).length"
+    assert page.evaluate(cut) == 0
+    line = page.locator("#rows tr", has_text="load-ledger").locator(".job-line").first
+    shown = "line => { const mark = line.querySelector('.crit'); return [mark.clientWidth, mark.scrollWidth]; }"
+    full, _ = line.evaluate(shown)
+    name = line.locator(".job").evaluate("name => name.clientWidth")
+    line.evaluate("(line, width) => { line.style.width = `${width}px`; }", name + 70)
+    alone, _ = line.evaluate(shown)
+    assert 0 < alone < full
+    assert line.locator(".job").evaluate("name => name.scrollWidth <= name.clientWidth")
+    word = """line => {
+        const mark = line.querySelector('.crit');
+        const text = document.createRange();
+        text.selectNodeContents(mark);
+        return text.getBoundingClientRect().top >= mark.getBoundingClientRect().bottom;
+    }"""
+    assert line.evaluate(word), "the word is below what is shown, no part of it is left"
+
+
+def test_a_board_of_today_goes_on_to_tomorrow(a_world: World, open_page: OpenPage) -> None:
+    """A board on a wall: past midnight it shows the new day by itself; a board with a date stays."""
+    for path, goes_on in (("/", True), (f"/?date={a_world.today}", False)):
+        page = open_page(a_world, "about:blank")
+        page.clock.install()
+        page.goto(path)
+        page.evaluate("document.body.dataset.old = 'yes'")
+        page.clock.fast_forward("24:00:10")
+        page.clock.run_for(20_000)
+        page.wait_for_timeout(500)
+        assert (page.evaluate("document.body.dataset.old || 'new'") == "new") is goes_on
+
+
 def test_many_runs_are_acted_on_with_one_result_each(own_world: World, open_page: OpenPage) -> None:
     """Select, see what will happen, give a reason; those that could not are named with why."""
     page = open_page(own_world, "/")
-    for job in ("load-ledger", "hostile", "long-report"):
+    for job in ("load-ledger", "hostile", "flaky-feed"):
         row(page, own_world.runs[job]).locator("[data-pick]").check()
     assert page.inner_text("#picked") == "3"
     page.click('[data-bulk="rerun"]')
     page.wait_for_selector("#ask .preview")
-    assert own_world.runs["long-report"] in page.inner_text("#ask .preview")
+    assert own_world.runs["flaky-feed"] in page.inner_text("#ask .preview")
     page.fill("#ask-reason", "disk was full")
     page.click('#ask button[value="yes"]')
     page.wait_for_selector("#ask .results")
     assert "2 done, 1 not" in page.inner_text("#ask h2")
     for job in ("load-ledger", "hostile"):
         assert own_world.service.run(own_world.runs[job])["reruns"] == 1
+    assert page.inner_text("#picked") == "1", "what was refused is still selected, what was done is not"
+
+
+def test_many_runs_are_rerun_with_what_depends_on_them(own_world: World, open_page: OpenPage) -> None:
+    """The box is there for many as it is for one, and the preview answers to it."""
+    page = open_page(own_world, "/")
+    for job in ("load-ledger", "hostile"):
+        row(page, own_world.runs[job]).locator("[data-pick]").check()
+    page.click('[data-bulk="rerun"]')
+    page.wait_for_selector("#ask .preview")
+    with page.expect_response("**/api/runs/bulk/preview") as answered:
+        page.check("#ask-downstream")
+    assert answered.value.request.post_data_json["downstream"] is True
+    with page.expect_response("**/api/runs/bulk") as done:
+        page.click('#ask button[value="yes"]')
+    assert done.value.request.post_data_json["downstream"] is True
+    until(page, "document.getElementById('action-bar').hidden")
 
 
 def test_a_menu_says_what_the_job_would_refuse(a_world: World, open_page: OpenPage) -> None:
@@ -181,13 +248,8 @@ def test_a_phone_needs_no_sideways_scroll_and_hits_what_it_aims_at(
     """390 pixels: nothing sticks out, and what is tapped is at least 40 pixels high or wide."""
     open_page.expect("404")  # type: ignore[attr-defined]
     page = open_page(a_world, _path(a_world, path), size=NARROW, touch=True)
-    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW[0]
-    small = page.evaluate(
-        """[...document.querySelectorAll('button, select, summary, input:not([type=checkbox])')]
-        .map((each) => [each.outerHTML.slice(0, 90), each.getBoundingClientRect()])
-        .filter(([, box]) => box.width && box.height && Math.min(box.height, box.width) < 39.5).map(([text]) => text)"""
-    )
-    assert small == []
+    assert sticks_out(page) == 0
+    assert small_targets(page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -196,18 +258,10 @@ def test_a_phone_needs_no_sideways_scroll_and_hits_what_it_aims_at(
 )
 def test_axe_finds_no_fault(a_world: World, open_page: OpenPage, path: str, scheme: str) -> None:
     """WCAG 2.2 AA as far as axe can tell, wide and narrow, dark and light."""
-    from axe_playwright_python.sync_playwright import Axe
-
     open_page.expect("404")  # type: ignore[attr-defined]
     for size in (WIDE, NARROW):
         page = open_page(a_world, _path(a_world, path), size=size, scheme=scheme)
-        found = Axe().run(page)
-        faults = [
-            (fault["id"], node["html"][:160], node["any"][0]["message"] if node["any"] else "")
-            for fault in found.response["violations"]
-            for node in fault["nodes"]
-        ]
-        assert faults == []
+        assert faults_of(page) == []
 
 
 def _path(place: World, path: str) -> str:

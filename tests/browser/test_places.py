@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import NARROW, WIDE, OpenPage
+from tests.browser.conftest import NARROW, WIDE, OpenPage, until
+from tests.browser.looks import faults_of, small_targets, sticks_out
 from tests.browser.world import World
 
 PLACES = (
@@ -29,7 +30,7 @@ BOX = "document.querySelector('[data-name=close-books]').getBoundingClientRect()
 
 def settled(page: Any) -> Any:
     """Return the page once what it fetches is there."""
-    page.wait_for_function("!document.querySelector('.loading, #graph-wait')")
+    until(page, "!document.querySelector('.loading, #graph-wait')")
     return page
 
 
@@ -106,13 +107,13 @@ def test_the_graph_goes_by_pointer(a_world: World, open_page: OpenPage) -> None:
     before = node.bounding_box()
     page.mouse.move(before["x"] + 5, before["y"] + 5)
     page.mouse.wheel(0, -300)
-    page.wait_for_function(f"width => {BOX}.width > width + 20", arg=before["width"])
+    until(page, f"width => {BOX}.width > width + 20", before["width"])
     near = node.bounding_box()
     assert abs(near["x"] + 5 * near["width"] / before["width"] - before["x"] - 5) < 3
     page.mouse.down()
     page.mouse.move(near["x"] + 105, near["y"] + 45, steps=4)
     page.mouse.up()
-    page.wait_for_function(f"x => {BOX}.x > x + 60", arg=near["x"])
+    until(page, f"x => {BOX}.x > x + 60", near["x"])
 
 
 def test_the_graph_follows(own_world: World, open_page: OpenPage) -> None:
@@ -164,29 +165,15 @@ def test_a_phone_needs_no_sideways_scroll_and_hits_what_it_aims_at(
     """390 pixels: nothing sticks out, and what is tapped is at least 40 pixels high or wide."""
     open_page.expect("404")  # type: ignore[attr-defined]
     page = settled(open_page(a_world, path, size=NARROW, touch=True))
-    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW[0]
-    small = page.evaluate(
-        """[...document.querySelectorAll('button, select, summary, input:not([type=checkbox])')]
-        .map((each) => [each.outerHTML.slice(0, 90), each.getBoundingClientRect()])
-        .filter(([, box]) => box.width && box.height && (box.height < 39.5 || box.width < 39.5))
-        .map(([text]) => text)"""
-    )
-    assert small == []
+    assert sticks_out(page) == 0
+    assert small_targets(page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PLACES)
 def test_axe_finds_no_fault(a_world: World, open_page: OpenPage, path: str, scheme: str) -> None:
     """WCAG 2.2 AA as far as axe can tell, wide and narrow, dark and light."""
-    from axe_playwright_python.sync_playwright import Axe
-
     open_page.expect("404")  # type: ignore[attr-defined]
     for size in (WIDE, NARROW):
         page = settled(open_page(a_world, path, size=size, scheme=scheme))
-        found = Axe().run(page)
-        faults = [
-            (fault["id"], node["html"][:160], node["any"][0]["message"] if node["any"] else "")
-            for fault in found.response["violations"]
-            for node in fault["nodes"]
-        ]
-        assert faults == []
+        assert faults_of(page) == []

@@ -21,6 +21,18 @@ def test_a_log_is_text_whatever_it_holds(a_world: World, open_page: OpenPage) ->
     assert page.locator("#log-window script").count() == 0
 
 
+def test_a_failure_shows_what_it_complained_of(a_world: World, open_page: OpenPage) -> None:
+    """Standard error of what failed, where it has any; a stream that somebody chooses stays chosen."""
+    page = open_page(a_world, f"/runs/{a_world.runs['load-ledger']}")
+    until(page, "document.getElementById('log-window').textContent.includes('no space left on device')")
+    assert page.input_value("#log-stream") == "stderr"
+    page.select_option("#log-stream", "stdout")
+    until(page, "document.getElementById('log-window').textContent.includes('reading 4711 rows')")
+    page.click("[data-log-attempt]")
+    page.wait_for_timeout(300)
+    assert page.input_value("#log-stream") == "stdout"
+
+
 def test_a_running_log_is_followed_and_the_page_follows_the_run(own_world: World, open_page: OpenPage) -> None:
     """What the job says next is there without asking; at its end the page says so, and offers what is possible."""
     run = own_world.runs["long-report"]
@@ -91,20 +103,6 @@ def test_streams_and_attempts_are_chosen(own_world: World, open_page: OpenPage) 
     until(page, "document.querySelectorAll('#log-attempt option').length === 2")
     page.select_option("#log-attempt", "1")
     until(page, "document.getElementById('log-window').textContent.includes('4711 rows')")
-
-
-def test_what_a_job_requires_is_asked_before_it_is_done(own_world: World, open_page: OpenPage) -> None:
-    """Two steps: nothing happens before the second, and "not now" does nothing at all."""
-    run = own_world.runs["long-report"]
-    page = open_page(own_world, f"/runs/{run}")
-    page.click('[data-action="kill"]')
-    page.click('#ask button[value="no"]')
-    assert own_world.service.state_of(run) == "running"
-    page.click('[data-action="kill"]')
-    page.fill("#ask-reason", "runs on the wrong day")
-    page.click('#ask button[value="yes"]')
-    page.wait_for_selector('#head[data-state="failed"]')
-    assert "killed by" in page.inner_text("#head")
 
 
 def test_a_gigabyte_is_opened_at_its_end(a_world: World, open_page: OpenPage) -> None:

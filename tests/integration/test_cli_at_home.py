@@ -68,6 +68,17 @@ def test_who_has_the_state_folder_is_named(tmp_path: Path) -> None:
     premises.leave()
 
 
+def test_a_start_is_seen_while_it_moves_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two looks the starter may have taken the folder: it has not gone elsewhere, it has come."""
+    (tmp_path / "pysched.yaml").touch()
+    with tenant(tmp_path) as pid, at_home.announced(tmp_path / "pysched.yaml"):
+        seen = at_home._holder
+        monkeypatch.setattr(at_home, "scheduler_of", lambda _folder: None)  # the look before it came
+        monkeypatch.setattr(at_home, "_holder", lambda file: pid if seen(file) else None)
+        assert at_home.on_its_way(place(tmp_path))
+        assert not at_home.on_its_way(place(tmp_path, "other"))
+
+
 def test_a_start_is_seen_before_there_is_a_folder(tmp_path: Path) -> None:
     """`serve` announces itself on the configuration file; two at once do not disturb each other."""
     config = tmp_path / "pysched.yaml"

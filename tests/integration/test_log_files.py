@@ -86,6 +86,15 @@ def test_bad_bytes_become_one_mark_each(tmp_path: Path) -> None:
     assert logfile.tail(str(path), 10).lines == ["before", "\ufffd\ufffd\ufffd", "\ufffd cut", "after"]
 
 
+@given(data=MIXED, block=st.integers(1, 9))
+def test_a_long_line_reads_the_same_in_steps(data: bytes, block: int) -> None:
+    """Wherever a step ends, in a character or in what is none."""
+    line = data.replace(b"\n", b"")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(logfile, "BLOCK", block)
+        assert logfile.text_of_line(line) == line.decode("utf-8", "replace")
+
+
 @given(lines=st.lists(st.text("ab é€", max_size=5), max_size=30), wanted=st.integers(1, 12), ended=st.booleans())
 def test_the_tail_is_the_last_lines(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], wanted: int, ended: bool

@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.responses import Response
 
 from pyscheduler.api.answers import Json
 from pyscheduler.api.callers import Caller, Peer
 from pyscheduler.api.gates import Gates, Limits
 from pyscheduler.api.host import Phase, Standing
+from pyscheduler.api.loopback import Lookout, Pair, Wire, owners_of
 from pyscheduler.service import listener as listening
 from pyscheduler.service.listener import Listener
 from tests.builders import NOON
@@ -182,3 +185,36 @@ async def test_while_it_starts_everybody_is_told_to_wait(path: Path) -> None:
         assert head.startswith(b"HTTP/1.1 503")
         assert b"retry-after: 1" in head.lower()
         assert body == b'{"error":"scheduler is starting","message":"the disk is full"}'
+
+
+async def test_who_breaks_off_is_not_taken_for_who_has_the_port_next() -> None:
+    """A request, a broken connection, and the port is another user's: the table names them, and they asked nothing."""
+    wires: list[Wire] = []
+
+    async def notes(scope: Any, receive: Any, send: Any) -> None:
+        wires.append(scope["state"]["wire"])
+        await Response("noted")(scope, receive, send)
+
+    async def noted(count: int) -> None:
+        async with asyncio.timeout(10):
+            while len(wires) < count:
+                await asyncio.sleep(0.01)
+
+    async def look(pairs: Sequence[Pair]) -> list[int | None]:
+        return await asyncio.to_thread(owners_of, pairs)
+
+    bound = socket.create_server(("127.0.0.1", 0))
+    listener = Listener(notes, bound)
+    running = asyncio.create_task(listener.run())
+    first = socket.create_connection(bound.getsockname())
+    port = first.getsockname()[1]
+    first.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    await noted(1)
+    first.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    first.close()
+    with socket.create_connection(bound.getsockname(), source_address=("127.0.0.1", port)) as second:
+        second.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await noted(2)
+        assert [await Lookout(look).owner(wire) for wire in wires] == [None, os.geteuid()]
+    listener.hurry()
+    await running

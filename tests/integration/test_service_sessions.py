@@ -82,6 +82,16 @@ def test_a_form_signs_in_too_and_goes_where_it_was_going(service: Served) -> Non
     assert guest.ask("POST", "/login", body, **form, sec_fetch_site="cross-site").status == 403
 
 
+def test_a_sign_in_with_a_key_is_a_sign_in(service: Served) -> None:
+    """Who signs in is nobody yet, and whom the key would belong to; nor is what a sign-in answers kept on disk."""
+    guest = visitor(service)
+    for _ in range(2):
+        answer = guest.ask("POST", "/login", {"name": "admin", "password": PASSWORD}, idempotency_key="k-1")
+        assert (answer.status, "idempotent-replay" in answer.headers) == (200, False)
+    wrong = guest.ask("POST", "/login", {"name": "admin", "password": "x"}, idempotency_key="k-1")
+    assert (wrong.status, "Traceback" in service.said()) == (401, False)
+
+
 def test_five_wrong_passwords_lock_the_name_and_the_address(service: Served) -> None:
     """429 even for the right password, with how long to wait."""
     guest = visitor(service)

@@ -64,6 +64,22 @@ def test_a_job_says_when_it_fires_and_what_it_waits_for(day: World) -> None:
     assert ["send-statements" in around[1], "blocked" in around[1]] == [True, True]
 
 
+def test_a_job_says_why_it_has_no_run(day: World) -> None:
+    """For any date, a past one too: one answer, with a way out (P7); for one with a run also who is to blame."""
+    assert opened(day.service, "/jobs/nightly").one("form", id="why-form")["data-why"] == "/jobs/nightly/why"
+    past = fragment(day, "/jobs/nightly/why?run_date=2020-02-04").root.text
+    assert "no run" in past
+    assert "Tue 2020-02-04" in past
+    assert "pysched trigger nightly --run-date 2020-02-04" in past
+    blocked = fragment(day, "/jobs/send-statements/why")
+    assert [link.text for link in blocked.one("ol", class_="chain").all("a")] == [
+        day.latest("close-books"),
+        day.runs["load-ledger"],
+    ]
+    fragment(day, "/jobs/no-such-job/why", 404)
+    fragment(day, "/jobs/nightly/why?run_date=tuesday", 400)
+
+
 def test_a_job_that_does_not_exist_is_not_found(day: World) -> None:
     """With a page that says what there is, whatever the name holds (FC-068)."""
     for name in ("no-such-job", "..%2F..%2Fetc", "a%2Fb", "%F0%9F%90%99", "x" * 300):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyscheduler.api.cookies import values_of
 from pyscheduler.api.door import safe_next
 from pyscheduler.api.intent import fields_of, is_loopback_host, is_own_origin
-from pyscheduler.api.loopback import Address, _mapped, _plain, owner_in
+from pyscheduler.api.loopback import Address, _mapped, _plain, owners_in
 from pyscheduler.api.session_book import SessionBook
 from pyscheduler.api.throttle import FAILURES, LOCK_S, WINDOW_S, Table
 from pyscheduler.model.batch import Batch
@@ -45,13 +45,13 @@ def test_a_connection_has_the_owner_that_its_own_line_names(
     local, remote = table[number][:2]
     same = [each for each in table if each[:2] == (local, remote) and each[2] == 1]
     allowed = {each[3] if each[4] else None for each in same} or {None}
-    assert owner_in(text, local, remote) in allowed
+    assert owners_in(text, [(local, remote)]).get((local, remote)) in allowed
 
 
 @given(text=st.text(max_size=400), client=addresses, server=addresses)
 def test_no_text_is_taken_for_a_table_by_chance(text: str, client: Address, server: Address) -> None:
     """And none raises."""
-    assert owner_in(text, client, server) is None
+    assert not owners_in(text, [(client, server)])
 
 
 @given(host=st.text(max_size=40) | st.from_regex(r"[0-9.:\[\]a-z]{1,30}", fullmatch=True))

@@ -22,6 +22,10 @@ from pyscheduler.api.asking import Format
 
 SLICE: Final = 100
 """Rows written in one turn of the loop: a millisecond or two."""
+PIECE: Final = 64 * 1024
+"""Characters of a long text written in one go: less than a millisecond."""
+FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula, which may fetch, send or start things."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 View = Mapping[str, Any]
@@ -34,7 +38,12 @@ class Json(Response):
 
     def render(self, content: Any) -> bytes:
         """Write it down."""
-        return _encode(content).encode("utf-8", "replace")
+        return json_of(content)
+
+
+def json_of(content: Any) -> bytes:
+    """Return a value as JSON."""
+    return _encode(content).encode("utf-8", "replace")
 
 
 def listing(
@@ -97,6 +106,52 @@ def _row_list(rows: list[View]) -> bytes:
     return _encode(rows)[1:-1].encode("utf-8", "replace")
 
 
+def text_slices(name: str, texts: Iterable[str], beside: View) -> list[bytes]:
+    """Return `{name: texts, **beside}` as JSON in slices, for `of_slices`. For a helper thread.
+
+    A text of megabytes is written PIECE by PIECE: in one go it would keep the interpreter, and so the loop, for as long
+    as it takes. `beside` is not empty.
+    """
+    slices, pending, size = [], [], 0
+    for piece in _text_pieces(name, texts, beside):
+        pending.append(piece)
+        size += len(piece)
+        if size >= PIECE:
+            slices.append("".join(pending).encode("utf-8", "replace"))
+            pending, size = [], 0
+    return [*slices, "".join(pending).encode("utf-8", "replace")]
+
+
+def _text_pieces(name: str, texts: Iterable[str], beside: View) -> Iterator[str]:
+    yield f'{{"{name}":'
+    yield from list_pieces(texts)
+    yield f",{_encode(beside)[1:]}"
+
+
+def list_pieces(texts: Iterable[str]) -> Iterator[str]:
+    """Yield a list of texts as JSON, at most PIECE characters of it at a time."""
+    yield "["
+    for number, text in enumerate(texts):
+        yield ',"' if number else '"'
+        for at in range(0, len(text), PIECE):
+            yield _encode(text[at : at + PIECE])[1:-1]
+        yield '"'
+    yield "]"
+
+
+def of_slices(slices: Sequence[bytes]) -> Response:
+    """Return JSON that was made in slices, sent one at a time."""
+    if len(slices) == 1:
+        return Response(slices[0], media_type="application/json")
+    return StreamingResponse(_one_by_one(slices), media_type="application/json")
+
+
+async def _one_by_one(slices: Iterable[bytes]) -> AsyncIterator[bytes]:
+    for each in slices:
+        yield each
+        await asyncio.sleep(0)
+
+
 async def _csv_slices(rows: Iterable[View], columns: Sequence[str]) -> AsyncIterator[bytes]:
     iterator = iter(rows)
     yield _csv([columns])
@@ -112,9 +167,11 @@ def _csv(rows: Iterable[Iterable[object]]) -> bytes:
 
 
 def _cell(value: object) -> object:
-    """Return a value as one cell: JSON where it has parts."""
+    """Return a value as one cell: JSON where it has parts; a text is no formula, whatever it begins with."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(FORMULA) else value
     return _encode(value) if isinstance(value, dict | list | tuple) else value

@@ -29,7 +29,7 @@ from pyscheduler.api import cookies, needs
 from pyscheduler.api.callers import Caller, Via, peer_caller, user_name
 from pyscheduler.api.intent import header, is_loopback_host
 from pyscheduler.api.links import Links
-from pyscheduler.api.loopback import Wire
+from pyscheduler.api.loopback import Lookout, Wire, owners_of
 from pyscheduler.api.pages import Pages, PlainPages, page
 from pyscheduler.api.passwords import Passwords
 from pyscheduler.api.problems import answer_to
@@ -68,7 +68,8 @@ class Door:
         self.now, self.monotonic = now, monotonic
         self.secure_cookies, self.address = secure_cookies, address
         self.pages: Pages = pages or PlainPages()
-        self._looking = Threads(2, 1000, "door")
+        self._looking = Threads(1, 0, "door")
+        self._lookout = Lookout(lambda pairs: self._looking(owners_of, pairs))
         self._tokens = _by_hash(credentials)
 
     # ----------------------------------------------------------------- who is it
@@ -133,7 +134,7 @@ class Door:
         return Caller(user.name, user.role, Via.SESSION, address, user.teams, csrf, proof)
 
     async def _by_owner(self, wire: Wire) -> Caller:
-        owner = await self._looking(wire.look)
+        owner = await self._lookout.owner(wire)
         us = user_name(os.geteuid())
         if owner not in (0, os.geteuid()):
             who = "nobody can tell who you are" if owner is None else f"the user {user_name(owner)} may not come in"

@@ -44,6 +44,8 @@ from pyscheduler.model.reply import DONE, Reply
 log = logging.getLogger(__name__)
 
 HEADER: Final = b"idempotency-key"
+OURS: Final = "/api/"
+"""Where keys count. Whoever signs in is nobody yet, and what the sign-in answers is not to be kept on disk."""
 REPLAYED: Final = {"Idempotent-Replay": "true"}
 KEPT: Final = timedelta(hours=24)
 MOST_KEPT: Final = 100_000
@@ -65,7 +67,7 @@ class Idempotent:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it from what was answered before."""
         key = next((value for name, value in scope["headers"] if name == HEADER), None)
-        if key is None or scope["method"] != "POST":
+        if key is None or scope["method"] != "POST" or not scope["path"].startswith(OURS):
             await self._app(scope, receive, send)
             return
         try:

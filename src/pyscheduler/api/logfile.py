@@ -82,7 +82,16 @@ def _last_lines(data: bytes, lines: int, size: int, *, begins_file: bool) -> Tai
     kept = found[-lines:]
     if kept and len(kept) == len(found) and not begins_file:
         kept[0] = _from_character(kept[0])
-    return Tail([line.decode("utf-8", "replace") for line in kept], truncated, size)
+    return Tail([text_of_line(line) for line in kept], truncated, size)
+
+
+def text_of_line(line: bytes) -> str:
+    """Return a line as text, in steps where it is long: each step keeps the interpreter, and so the loop, waiting."""
+    if len(line) <= BLOCK:
+        return line.decode("utf-8", "replace")
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    pieces = (decoder.decode(line[at : at + BLOCK], at + BLOCK >= len(line)) for at in range(0, len(line), BLOCK))
+    return "".join(pieces)
 
 
 def _from_character(data: bytes) -> bytes:
@@ -194,7 +203,7 @@ def _lines_of(data: bytes) -> list[str]:
     found = data.split(b"\n")
     if found[-1] == b"":
         found.pop()
-    return [line.decode("utf-8", "replace") for line in found]
+    return [text_of_line(line) for line in found]
 
 
 def block(path: str, offset: int, limit: int) -> bytes:

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response, StreamingResponse
 
 from pyscheduler.api import logfile, shapes
-from pyscheduler.api.answers import Json
+from pyscheduler.api.answers import json_of, of_slices, text_slices
 from pyscheduler.api.asking import LogAsked
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.errors import BadRequest, NotFound
@@ -40,8 +40,8 @@ def router(desk: FrontDesk) -> APIRouter:
         path = path_of(attempt, asked.stream)
         if asked.raw == "1":
             return await _raw(desk, path, asked, attempt)
-        shown = await desk.threads(text_of, path, asked, attempt)
-        return Json(shown | standing_of(run, attempt, attempts))
+        standing = standing_of(run, attempt, attempts)
+        return of_slices(await desk.threads(_shown, path, asked, attempt, standing))
 
     return routes
 
@@ -83,6 +83,14 @@ def text_of(path: str, asked: LogAsked, attempt: Attempt) -> dict[str, Any]:
         piece = logfile.piece(path, asked.offset, asked.limit, ended=attempt.outcome is not None)
     offsets = {"offset": piece.offset, "next_offset": piece.next_offset, "size": piece.size}
     return {"text": piece.text, **offsets, "path": path}
+
+
+def _shown(path: str, asked: LogAsked, attempt: Attempt, standing: dict[str, Any]) -> list[bytes]:
+    """Return the answer in slices: megabytes of text are not to be written on the loop. Raises like `text_of`."""
+    found = text_of(path, asked, attempt) | standing
+    if "lines" not in found:
+        return [json_of(found)]
+    return text_slices("lines", found.pop("lines"), found)
 
 
 def size_of(path: str, attempt: Attempt) -> int:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from pyscheduler.api import logfile
+from pyscheduler.api.answers import list_pieces
 from pyscheduler.api.callers import Caller
 from pyscheduler.api.streams import Reader
 from pyscheduler.errors import Forbidden, NotFound, PyschedError, Unavailable
@@ -104,7 +105,7 @@ class LogTails:
             found = await self._desk.threads(logfile.lines_before, tail.path, tail.at, FIRST_LINES)
         except PyschedError:
             return b""  # there is no log yet, or no more: the tail says which
-        return _lines(found.lines)
+        return await self._desk.threads(_lines, found.lines)
 
     # ----------------------------------------------------------------- following
 
@@ -165,7 +166,7 @@ class LogTails:
         """Pass over what would take too long to follow."""
         found = await self._desk.threads(logfile.lines_before, tail.path, None, FIRST_LINES)
         tail.at = found.end
-        self._tell(tail, _event("reset", {}) + _lines(found.lines))
+        self._tell(tail, _event("reset", {}) + await self._desk.threads(_lines, found.lines))
         return LOOK_S
 
     def _absent(self, tail: Tail, *, ended: bool) -> float | str:
@@ -206,4 +207,5 @@ def _event(kind: str, data: object) -> bytes:
 
 
 def _lines(lines: list[str]) -> bytes:
-    return _event("lines", lines)
+    """Return lines as an event. The first ones may be megabytes: then for a helper thread."""
+    return f"event: lines\ndata: {''.join(list_pieces(lines))}\n\n".encode("utf-8", "replace")

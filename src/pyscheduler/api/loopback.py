@@ -7,13 +7,16 @@ one, and the reverse, is the caller's, and its line names the user who made it. 
 - it has an inode, for the same reason.
 
 A line may be missed while the table changes under the reading, so a look that finds nothing is taken again, TRIES
-times. An IPv4 connection may be listed as IPv6 (`::ffff:127.0.0.1`), whichever family the caller's program chose.
+times. And the connection must still be there afterwards: who sends a request, breaks the connection off and leaves its
+port to somebody else would otherwise be taken for them. An IPv4 connection may be listed as IPv6 (`::ffff:127.0.0.1`),
+whichever family the caller's program chose.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final, NamedTuple
@@ -21,7 +24,7 @@ from typing import Final, NamedTuple
 TABLES: Final = ("/proc/net/tcp", "/proc/net/tcp6")
 TRIES: Final = 3
 _ESTABLISHED: Final = "01"
-_FIELDS: Final = 9
+_FIELDS: Final = 10
 _MAPPED: Final = bytes(10) + b"\xff\xff"
 """What an IPv4 address begins with where it is written as an IPv6 one."""
 
@@ -48,50 +51,82 @@ class Wire:
     client: Address
     owner: int | None = None
     is_known: bool = field(default=False)
+    is_open: Callable[[], bool] = lambda: True
+    """Whether the kernel still has the connection. For the loop."""
 
     @property
     def address(self) -> str:
         """The caller's address, as logs and throttles name it."""
         return str(self.client.host)
 
-    def look(self) -> int | None:
-        """Return the user id of the other end's owner, None where nobody can tell. Reads files: not for the loop."""
-        if not self.is_known:
-            self.owner, self.is_known = owner_of(self.client, self.server), True
-        return self.owner
+
+Pair = tuple[Address, Address]
+"""The client's end and the server's."""
+Look = Callable[[Sequence[Pair]], Awaitable[list[int | None]]]
+"""Looks for the owners of many connections, off the loop. Raises Unavailable."""
 
 
-def owner_of(client: Address, server: Address, read: Callable[[str], str] | None = None) -> int | None:
-    """Return the user id that owns the client's end of a connection, None where no table lists it."""
-    for _ in range(TRIES):
-        for table in TABLES:
-            try:
-                text = (read or _text)(table)
-            except OSError:  # a kernel without IPv6 has no tcp6
-                continue
-            owner = owner_in(text, client, server)
-            if owner is not None:
-                return owner
-    return None
+class Lookout:
+    """Finds out whose connections are, one look at a time: all who ask while one is under way share the next.
+
+    A look costs as much as there are sockets on this machine, and anybody may ask for one. Lives on the loop.
+    """
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        self._wanted: dict[Pair, None] = {}
+        self._next: asyncio.Task[dict[Pair, int | None]] | None = None
+        self._turn = asyncio.Lock()
+
+    async def owner(self, wire: Wire) -> int | None:
+        """Return the user id of the other end's owner, None where nobody can tell. Raises Unavailable."""
+        if not wire.is_known:
+            pair = (wire.client, wire.server)
+            self._wanted[pair] = None
+            if self._next is None:
+                self._next = asyncio.create_task(self._look_around())
+            found = (await asyncio.shield(self._next))[pair]
+            wire.owner, wire.is_known = (found if wire.is_open() else None), True
+        return wire.owner
+
+    async def _look_around(self) -> dict[Pair, int | None]:
+        async with self._turn:
+            wanted, self._wanted, self._next = list(self._wanted), {}, None
+            return dict(zip(wanted, await self._look(wanted), strict=True))
 
 
-def owner_in(text: str, client: Address, server: Address) -> int | None:
-    """Return the owner of the established connection from client to server that a table lists, else None."""
-    for spell in (_plain, _mapped):
-        needle = f" {spell(client)} {spell(server)} {_ESTABLISHED} "
-        at = text.find(needle)
-        if at >= 0:
-            end = text.find("\n", at)
-            return _owner(text[at : end if end >= 0 else len(text)])
-    return None
+def owners_of(pairs: Sequence[Pair], read: Callable[[str], str] | None = None) -> list[int | None]:
+    """Return the user ids that own the clients' ends, None where no table lists one. Reads files: not for the loop."""
+    found: dict[Pair, int | None] = dict.fromkeys(pairs)
+    for table in TABLES * TRIES:
+        missing = [pair for pair, owner in found.items() if owner is None]
+        if not missing:
+            break
+        try:
+            text = (read or _text)(table)
+        except OSError:  # a kernel without IPv6 has no tcp6
+            continue
+        found.update(owners_in(text, missing))
+    return list(found.values())
 
 
-def _owner(rest: str) -> int | None:
-    """Return the user id of a line from its local address on, None for a socket that nobody owns."""
-    parts = rest.split()  # local remote state queues timer retransmits uid timeout inode ...
-    if len(parts) < _FIELDS or not (parts[6].isdecimal() and parts[8].isdecimal()):
-        return None
-    return int(parts[6]) if parts[8] != "0" else None
+def owners_in(text: str, pairs: Sequence[Pair]) -> dict[Pair, int]:
+    """Return the owners of those connections that a table lists as established, and with an owner."""
+    wanted = {f"{spell(client)} {spell(server)}": (client, server) for client, server in pairs for spell in _SPELLINGS}
+    found: dict[Pair, int] = {}
+    for line in text.splitlines():
+        parts = line.split(None, _FIELDS)  # number local remote state queues timer retransmits uid timeout inode ...
+        pair = wanted.get(f"{parts[1]} {parts[2]}") if len(parts) >= _FIELDS and parts[3] == _ESTABLISHED else None
+        owner = _owner(parts) if pair is not None else None
+        if pair is not None and owner is not None:
+            found.setdefault(pair, owner)
+    return found
+
+
+def _owner(parts: Sequence[str]) -> int | None:
+    """Return the user id of a line in its parts, None for a socket that nobody owns."""
+    uid, inode = parts[7], parts[9]
+    return int(uid) if uid.isdecimal() and inode.isdecimal() and inode != "0" else None
 
 
 def _plain(address: Address) -> str:
@@ -101,6 +136,9 @@ def _plain(address: Address) -> str:
 def _mapped(address: Address) -> str:
     packed = address.host.packed
     return f"{_words(_MAPPED + packed if len(packed) == 4 else packed)}:{address.port:04X}"
+
+
+_SPELLINGS: Final = (_plain, _mapped)
 
 
 def _words(packed: bytes) -> str:

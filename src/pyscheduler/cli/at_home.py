@@ -67,7 +67,9 @@ def on_its_way(place: Place) -> bool:
     if scheduler_of(place.state_dir) is not None:
         return True
     starter = _holder(place.config)
-    return starter is not None and not any(_locked_files(starter))  # one that has another folder will not come here
+    # One that has another folder will not come here; one that has taken this folder in the meantime has come.
+    here = os.path.realpath(place.state_dir / LOCK_NAME)
+    return starter is not None and all(str(file) == here for file in _locked_files(starter))
 
 
 def elsewhere(place: Place) -> Served | None:

@@ -57,7 +57,7 @@ def hash_password(session: Session, as_json: bool) -> None:
     if as_json:
         session.print_json({"password_hash": hashed})
     else:
-        session.say(f"password_hash: {hashed}")
+        session.say(f'password_hash: "{hashed}"')  # quoted: a hash has commas, which end a word in `{...}`
 
 
 def _ask() -> str:

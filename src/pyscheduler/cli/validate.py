@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pyscheduler.cli import faults
 from pyscheduler.cli.options import file_argument, json_option, only_here, verb
 from pyscheduler.cli.session import Session, pass_session
+from pyscheduler.errors import ConfigError
 from pyscheduler.model.problem import Problem, Severity
+
+if TYPE_CHECKING:
+    from pyscheduler.config import Config
 
 
 @only_here
@@ -22,9 +27,10 @@ from pyscheduler.model.problem import Problem, Severity
 def validate(session: Session, allow_inactive: bool, as_json: bool) -> int:
     """Check a configuration; every problem is told at once.
 
-    Reads FILE (by default the configuration that the other commands use) with everything it includes, and starts
-    nothing. Each problem names file, line and column, what is wrong and how to mend it. Errors go to standard output,
-    warnings to standard error; the exit code is 2 where there is an error.
+    Reads FILE (by default the configuration that the other commands use) with everything it includes and the files
+    of users and tokens that it names, and starts nothing. Each problem names file, line and column, what is wrong and
+    how to mend it. Errors go to standard output, warnings to standard error; the exit code is 2 where there is an
+    error.
 
     `${NAME}` is read from the environment of this command, which need not be the scheduler's own.
     """
@@ -32,12 +38,23 @@ def validate(session: Session, allow_inactive: bool, as_json: bool) -> int:
 
     path = session.config_path
     config, problems = build_config(path, env=session.environ, allow_inactive=allow_inactive)
+    problems += _of_people(config)
     wrong = any(problem.severity is Severity.ERROR for problem in problems)
     if as_json:
         session.print_json(_document(path, len(config.jobs), problems, ok=not wrong))
     else:
         _print(session, path, len(config.jobs), problems, wrong=wrong)
     return faults.WRONG_USAGE if wrong else faults.OK
+
+
+def _of_people(config: Config) -> list[Problem]:
+    """Return what is wrong with the files that say who may come in: a start would be refused for it."""
+    from pyscheduler.config.credentials import read_credentials
+
+    try:
+        return list(read_credentials(config.settings)[1])
+    except ConfigError as error:
+        return list(error.problems)
 
 
 def _document(path: Path, jobs: int, problems: list[Problem], *, ok: bool) -> dict[str, object]:

@@ -105,6 +105,8 @@ def _entries(model: type[K], path: Path, order: int, complaints: Complaints) -> 
         return []
     _check_mode(name, mode, order, complaints)
     if root is None:
+        # An editor that was interrupted leaves such a file; taken for "nobody" it would sign everybody out.
+        complaints.add(order, Problem(name, 1, 1, "the file is empty", "write [] if nobody may come in by it"))
         return []
     spot = Spot(complaints, order, name, root, (1, 1))
     if not isinstance(root, Items) or len(root) > MAX_ENTRIES:

@@ -11,7 +11,7 @@ from datetime import date, datetime, time
 from typing import Annotated, Any, Final, TypeVar
 
 from pyscheduler.config import values
-from pyscheduler.config.reading import EnvironmentValue, Json, Key, Typed, Value
+from pyscheduler.config.reading import EnvironmentValue, Json, Key, Shown, Typed, Value
 from pyscheduler.config.settings import check_zone
 from pyscheduler.config.values import BadValue
 from pyscheduler.model.job import CatchUp, Criticality, DependsOn, JobKind, Leftovers, Overlap, RunDateRule, Window
@@ -49,6 +49,7 @@ def _env_name(text: str) -> str:
 
 
 Text = Annotated[str, Value(str, _SCALAR)]
+ShownText = Annotated[str, Shown(str, _SCALAR)]
 FullText = Annotated[str, Value(_nonempty, _SCALAR)]
 Name = Annotated[
     str, Value(values.check_name, _or_variable({"type": ["string", "integer", "boolean"], "pattern": _NAME}))

@@ -80,6 +80,14 @@ class Value:
 
 
 @dataclass(frozen=True, eq=False)
+class Shown(Value):
+    """Metadata of a text that only people read: what came from the environment is put back as `${NAME}` at once."""
+
+    def read(self, value: object, info: ValidationInfo[Reading]) -> object:
+        return variables_of(info).redact(str(super().read(value, info)))
+
+
+@dataclass(frozen=True, eq=False)
 class Key(Value):
     """A mapping's key: read like a value, but nothing of the environment ever enters a key."""
 

@@ -37,6 +37,7 @@ from pyscheduler.config.fields import (
     NameKey,
     OverlapWord,
     RunDateWord,
+    ShownText,
     Size,
     Template,
     Text,
@@ -227,9 +228,9 @@ class JobDefaults(Shape):
     alerts: AlertKeys | None = key("Which alerts it raises and who else is told.")
     agent: Name | None = key("The agent it runs on.")
     agent_tags: list[Name] | None = key("Any agent that has all of these.")
-    tags: list[Text] | None = key("Words to find it by.", examples=[["nightly", "finance"]])
-    description: Text | None = key("What it is for.")
-    owner: Text | None = key("Who answers for it.")
+    tags: list[ShownText] | None = key("Words to find it by.", examples=[["nightly", "finance"]])
+    description: ShownText | None = key("What it is for.")
+    owner: ShownText | None = key("Who answers for it.")
     allow: list[Name] | None = key(
         "Teams whose operators may act on it; without any, all operators may.", examples=[["finance"]]
     )

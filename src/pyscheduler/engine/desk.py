@@ -8,20 +8,20 @@ performs the effects.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from dataclasses import replace
+from datetime import date, datetime
 
 from pyscheduler.config import Config
 from pyscheduler.engine.alarms import Alarms
-from pyscheduler.engine.book import DAY_TRIGGERS, Day
+from pyscheduler.engine.environment import fit_to_tell
 from pyscheduler.engine.orders import Order, Orders
+from pyscheduler.engine.planning import planned
 from pyscheduler.engine.request import MARK
 from pyscheduler.engine.surroundings import Surroundings
 from pyscheduler.engine.tray import Tray
 from pyscheduler.model import event as ev
-from pyscheduler.model.ids import make_run_id
 from pyscheduler.model.job import Job
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import ACTIVE_STATES, UNDECIDED_STATES, Attempt, LogbookLine, Run, RunState, Trigger
@@ -31,25 +31,6 @@ from pyscheduler.rules.evaluate import evaluate
 from pyscheduler.rules.lifecycle import Decision, ImpossibleTransition, decide
 from pyscheduler.rules.overlap import meet_overlap_again, waits_for_overlap
 from pyscheduler.rules.retry import after_attempt, ended
-
-
-@dataclass(slots=True)
-class _Plan:
-    """The runs that one creation comes to, before any of them is in the book."""
-
-    runs: list[tuple[Run, str | None]] = field(default_factory=list)
-    """Each with the id of the run that called for it, in the order of their creation."""
-    dependants_first: list[Run] = field(default_factory=list)
-    taken: Counter[Day] = field(default_factory=Counter)
-    barred: set[Day] = field(default_factory=set)
-    """Days that need no further dependency run."""
-
-    def add(self, run: Run, because: str | None) -> None:
-        day = (run.job, run.run_date)
-        self.runs.append((run, because))
-        self.taken[day] += 1
-        if run.trigger in DAY_TRIGGERS:
-            self.barred.add(day)
 
 
 class Desk(Surroundings):
@@ -210,9 +191,7 @@ class Desk(Surroundings):
         jitter_s: float = 0.0,
     ) -> Run:
         """Create a run, and the dependency-only runs that follow from it: all of them, or on an error none."""
-        plan = _Plan()
-        root = self._planned(plan, job, run_date, trigger, scheduled_at, jitter_s=jitter_s)
-        self._plan_dependants(plan, root)
+        plan = planned(self, job, run_date, trigger, scheduled_at, jitter_s=jitter_s)
         for run, because in plan.runs:
             detail: dict[str, object] = {"trigger": run.trigger.value, "scheduled_at": run.scheduled_at.isoformat()}
             if because is not None:
@@ -220,64 +199,8 @@ class Desk(Surroundings):
             self.first_dates[run.job] = min(run.run_date, self.first_dates.get(run.job, run.run_date))
             self._take(run, Decision(run, lines=(self.line("created", run, detail=detail),)))
             self._changed.append(run)
-        for run in plan.dependants_first:
-            root = self.look(run)
-        return root
-
-    def _planned(
-        self,
-        plan: _Plan,
-        job: Job,
-        run_date: date,
-        trigger: Trigger,
-        scheduled_at: datetime,
-        *,
-        jitter_s: float = 0.0,
-        because: str | None = None,
-    ) -> Run:
-        """Put a new run on the plan: nothing else knows of it yet."""
-        now = self.now()
-        seq = self.book.next_seq(job.name, run_date) + plan.taken[job.name, run_date]
-        run = Run(
-            run_id=make_run_id(job.name, run_date, seq),
-            job=job.name,
-            run_date=run_date,
-            seq=seq,
-            scheduled_at=scheduled_at,
-            trigger=trigger,
-            created_at=now,
-            updated_at=now,
-            config_version=self.version,
-            not_before=scheduled_at + timedelta(seconds=jitter_s) if jitter_s else None,
-            wait_until=self.patience_of(job),
-        )
-        plan.add(run, because)
-        return run
-
-    def _plan_dependants(self, plan: _Plan, root: Run) -> None:
-        """Plan the runs of dependency-only jobs that a new run calls for, and that those call for (spec 4.5).
-
-        Depth first, with a stack of its own: a chain of thousands of jobs is no recursion.
-        """
-        under_way = [(root, iter(self.dependent_days(root)))]
-        while under_way:
-            upstream, days = under_way[-1]
-            day = next((day for day in days if self._is_called_for(plan, upstream, day)), None)
-            if day is None:
-                plan.dependants_first.append(upstream)
-                under_way.pop()
-                continue
-            job, because = self.config.jobs[day[0]], upstream.run_id
-            run = self._planned(plan, job, day[1], Trigger.DEPENDENCY, upstream.scheduled_at, because=because)
-            further = self.dependent_days(run) if len(under_way) <= len(self.config.jobs) else []
-            under_way.append((run, iter(further)))
-
-    def _is_called_for(self, plan: _Plan, upstream: Run, day: Day) -> bool:
-        """Whether a new run of `upstream` brings about one of this job and date."""
-        job = self.config.jobs[day[0]]
-        if not job.dependency_only or not job.enabled or job.name == upstream.job:
-            return False
-        return day not in plan.barred and self.book.dependency_run(*day) is None
+        looked_at = [self.look(run) for run in plan.dependants_first]
+        return looked_at[-1]
 
     # ----------------------------------------------------------------- the logbook
 
@@ -322,6 +245,7 @@ class Desk(Surroundings):
         if run is None or attempt is None or run.state is not RunState.RUNNING or attempt.attempt != number:
             return None
         job = self.live_job(run.job)
+        result = fit_to_tell(result, self.config.variables)
         row = ended(attempt, result, self.config.jobs.get(run.job), self.now())
         return self.apply(run, after_attempt(run, row, job, self.now(), chance))
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import pwd
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import UTC
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from pyscheduler.config.templates import redact
 from pyscheduler.model.job import Job
+from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import Run
 
 ALWAYS: Final = frozenset({"HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "TZ", "TMPDIR"})
@@ -30,6 +33,17 @@ def base_environment(environ: Mapping[str, str], withheld: Collection[str]) -> d
     """
     base = {name: value for name, value in environ.items() if _passes(name, withheld)}
     return {**_login(None), "PATH": DEFAULT_PATH} | base
+
+
+def fit_to_tell(result: AttemptResult, variables: Mapping[str, str]) -> AttemptResult:
+    """Return an attempt's end with every value of the environment put back as its `${NAME}`.
+
+    A start error is the system's own text, and that names what could not be found: a folder or a program whose path
+    the configuration may have filled in. It is remembered, shown and sent to people. Spec: jobs.md 1.4.
+    """
+    if result.start_error is None:
+        return result
+    return replace(result, start_error=redact(result.start_error, variables))
 
 
 def _passes(name: str, withheld: Collection[str]) -> bool:

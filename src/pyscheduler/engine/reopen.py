@@ -16,6 +16,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from pyscheduler.engine.desk import Desk
+from pyscheduler.engine.environment import fit_to_tell
 from pyscheduler.engine.firings import JUST_BEFORE, SLICE
 from pyscheduler.engine.machine import booted_at
 from pyscheduler.engine.orders import Orders, ref_of
@@ -226,6 +227,7 @@ def _place_running(engine: Engine, run: Run, job: Job | None, found: Found) -> N
 
 def _ended(engine: Engine, run: Run, job: Job | None, attempt: Attempt, result: AttemptResult) -> ev.Event:
     retry_for = job if job is not None and job.enabled else None
+    result = fit_to_tell(result, engine.config.variables)
     return found_ended(run, attempt, result, retry_for, engine.clock.now(), random.random())
 
 

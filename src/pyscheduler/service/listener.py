@@ -31,6 +31,8 @@ KEEP_ALIVE_S: Final = 5
 CONNECTIONS: Final = 1000
 REQUESTS_END_S: Final = 5
 """How long requests under way may take once the end has begun."""
+_OPEN: Final = frozenset({1, 8})
+"""States of `tcp_info`: ESTABLISHED, and CLOSE_WAIT, where only the client has ended its half."""
 _CREDENTIALS: Final = struct.Struct("3i")
 
 
@@ -129,14 +131,22 @@ def _ends_of(transport: asyncio.BaseTransport) -> dict[str, object]:
     server, client = transport.get_extra_info("sockname"), transport.get_extra_info("peername")
     if server is None or client is None:
         return {"peer": None}  # it is gone already, and so is its name
-    return {"wire": Wire(Address.of(server), Address.of(client))}
+    return {"wire": Wire(Address.of(server), Address.of(client), is_open=lambda: _is_open(connection))}
+
+
+def _is_open(connection: Any) -> bool:
+    """Whether the kernel still has a connection: one that was broken off leaves both its ends to others."""
+    try:
+        return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] in _OPEN
+    except (OSError, ValueError):  # closed here: asyncio's words for it, and uvloop's
+        return False
 
 
 def _peer_of(connection: Any) -> Peer | None:
     """Return who the kernel says is at the other end, None where it cannot say."""
     try:
         packed = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    except (AttributeError, OSError):
+    except (AttributeError, OSError, ValueError):
         return None
     pid, uid, gid = _CREDENTIALS.unpack(packed)
     return Peer(pid, uid, gid)

@@ -2,6 +2,9 @@
 
 The loop never waits for a terminal, a pipe or a disk: lines pass through a queue of MOST lines. What does not fit is
 dropped and counted, and the count is a line itself once there is room: a log that nobody reads must not stop jobs.
+
+What others have typed gets into these lines: the path that a stranger asked for, the text of an error. So nothing that
+follows a line break stands where a line begins, and what a terminal would obey is written as its escape.
 """
 
 from __future__ import annotations
@@ -42,6 +45,20 @@ class _Dropping(QueueHandler):
         return logging.LogRecord(__name__, logging.WARNING, __file__, 0, what, (self._dropped,), None)
 
 
+class _Tame(logging.Formatter):
+    """Writes what belongs to one record so that it can be taken for no other, and does nothing to a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a record's lines, the first one alone at the margin."""
+        return "\n  ".join(map(_visible, super().format(record).split("\n")))
+
+
+def _visible(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
 @contextmanager
 def logging_to(file: Path | None = None, level: str = "INFO") -> Iterator[None]:
     """Send the log of this process to a file, or to standard error, while the block runs. Raises OSError.
@@ -49,7 +66,7 @@ def logging_to(file: Path | None = None, level: str = "INFO") -> Iterator[None]:
     The file is opened for append, mode 0640.
     """
     target = _open(file) if file is not None else logging.StreamHandler(sys.stderr)
-    formatter = logging.Formatter(FORMAT, "%Y-%m-%dT%H:%M:%S")
+    formatter = _Tame(FORMAT, "%Y-%m-%dT%H:%M:%S")
     formatter.converter = time.gmtime
     target.setFormatter(formatter)
     lines: queue.Queue[logging.LogRecord] = queue.Queue(MOST)

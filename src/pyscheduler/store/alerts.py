@@ -15,7 +15,7 @@ from typing import Any, Final
 from sqlalchemy import bindparam, func, not_, or_, select
 
 from pyscheduler.model.alert import AlertKind, Delivery, DeliveryStatus, Told
-from pyscheduler.store import columns, rows, schema
+from pyscheduler.store import columns, people_rows, rows, schema
 from pyscheduler.store.questions import AlertQuery, Page, no_cursor
 from pyscheduler.store.readers import Snapshot
 from pyscheduler.store.run_streams import FOREVER, HIGHEST_ID
@@ -72,7 +72,7 @@ def counts(snapshot: Snapshot) -> dict[DeliveryStatus, int]:
 
 
 def _with_alerts(snapshot: Snapshot, found: Sequence[Row]) -> list[tuple[Delivery, Told]]:
-    deliveries = [rows.delivery_of(row) for row in found]
+    deliveries = [people_rows.delivery_of(row) for row in found]
     ids = json.dumps(sorted({delivery.alert_id for delivery in deliveries}))
     alerts = {told.alert.alert_id: told for told in _told(snapshot, snapshot.rows(_by_ids(), alert_ids=ids))}
     return [(delivery, alerts[delivery.alert_id]) for delivery in deliveries if delivery.alert_id in alerts]
@@ -82,10 +82,10 @@ def _told(snapshot: Snapshot, found: Sequence[Row]) -> Iterator[Told]:
     """Yield alerts with their deliveries."""
     by_alert: dict[str, list[Delivery]] = {row[0]: [] for row in found}
     for row in snapshot.rows(_deliveries_of(), alert_ids=json.dumps(list(by_alert))) if found else ():
-        delivery = rows.delivery_of(row)
+        delivery = people_rows.delivery_of(row)
         by_alert[delivery.alert_id].append(delivery)
     for row in found:
-        yield Told(rows.alert_of(row), tuple(by_alert[row[0]]))
+        yield Told(people_rows.alert_of(row), tuple(by_alert[row[0]]))
 
 
 def _walked(snapshot: Snapshot, start: tuple[int, str] | None, query: AlertQuery) -> Iterator[Row]:

@@ -18,7 +18,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.batch import Batch
-from pyscheduler.store import rows, schema
+from pyscheduler.store import people_rows, rows, schema
 from pyscheduler.store.catalogue import engine_values
 from pyscheduler.store.chain import ANCHOR, COLUMNS, HEAD, START, Break, Link, Walk, hash_of, link_of
 from pyscheduler.store.driver import Connection
@@ -59,7 +59,7 @@ def _append(connection: Connection, entries: tuple[AuditEntry, ...]) -> None:
     made = []
     for entry in entries:
         number = last.id + 1
-        values = rows.audit_values(entry)
+        values = people_rows.audit_values(entry)
         last, previous = Link(number, hash_of(last.hash, (number, *values))), last.hash
         made.append((number, *values, previous, last.hash))
     connection.executemany(_add().sql, made)
@@ -160,7 +160,7 @@ def last_before(snapshot: Snapshot, horizon: datetime, limit: int) -> int | None
 
 
 def _entry_of(row: Row) -> AuditEntry:
-    return rows.audit_of(_IN_ORDER(row))
+    return people_rows.audit_of(_IN_ORDER(row))
 
 
 def _check(query: AuditQuery) -> Callable[[Row], bool]:

@@ -8,7 +8,7 @@ from functools import cache
 from sqlalchemy import bindparam, select
 
 from pyscheduler.model.reply import Reply
-from pyscheduler.store import columns, rows, schema
+from pyscheduler.store import columns, people_rows, rows, schema
 from pyscheduler.store.readers import Snapshot
 from pyscheduler.store.statements import Statement, compiled
 
@@ -16,7 +16,7 @@ from pyscheduler.store.statements import Statement, compiled
 def reply(snapshot: Snapshot, actor: str, key: str) -> Reply | None:
     """Return what was answered to this actor's request with this key, or None."""
     row = snapshot.row(_reply(), actor=actor, key=key)
-    return None if row is None else rows.reply_of(row)
+    return None if row is None else people_rows.reply_of(row)
 
 
 def beyond(snapshot: Snapshot, count: int) -> datetime | None:

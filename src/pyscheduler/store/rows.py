@@ -16,13 +16,9 @@ from operator import call
 from typing import Any, Final
 
 from pyscheduler.errors import NaiveTime
-from pyscheduler.model.alert import Alert, AlertKind, Delivery, DeliveryStatus, Raised
-from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.job import ConfigSource
-from pyscheduler.model.reply import Reply
 from pyscheduler.model.run import Attempt, Cause, LogbookLine, Outcome, Run, RunState, Trigger
-from pyscheduler.model.session import Session
 from pyscheduler.store import columns
 
 Row = tuple[Any, ...]
@@ -34,7 +30,7 @@ _TRIGGERS: Final = {trigger.value: trigger for trigger in Trigger}
 _CAUSES: Final = {cause.value: cause for cause in Cause}
 _OUTCOMES: Final = {outcome.value: outcome for outcome in Outcome}
 
-_day: Final = lru_cache(maxsize=4096)(date.fromisoformat)
+day: Final = lru_cache(maxsize=4096)(date.fromisoformat)
 
 
 def micros(instant: datetime) -> int:
@@ -55,11 +51,13 @@ _often_the_same: Final = lru_cache(maxsize=256)(instant)
 """`instant` for `scheduled_at`: runs that are read one after the other often share it."""
 
 
-def _micros_or_none(value: datetime | None) -> int | None:
+def micros_or_none(value: datetime | None) -> int | None:
+    """Return `micros` of what may be null."""
     return None if value is None else micros(value)
 
 
-def _instant_or_none(value: int | None) -> datetime | None:
+def instant_or_none(value: int | None) -> datetime | None:
+    """Return the inverse of `micros_or_none`."""
     return None if value is None else instant(value)
 
 
@@ -86,9 +84,9 @@ def run_row(run: Run) -> Row:
         run.config_version,
         int(run.forced),
         None if run.held_from is None else run.held_from.value,
-        _micros_or_none(run.not_before),
-        _micros_or_none(run.queued_at),
-        _micros_or_none(run.wait_until),
+        micros_or_none(run.not_before),
+        micros_or_none(run.queued_at),
+        micros_or_none(run.wait_until),
     )
 
 
@@ -122,7 +120,7 @@ def run_of(row: Row) -> Run:
         _STATES[state],
         _TRIGGERS[trigger],
         job,
-        _day(run_date),
+        day(run_date),
         seq,
         instant(created_at),
         instant(updated_at),
@@ -154,7 +152,7 @@ def attempt_row(attempt: Attempt) -> Row:
         attempt.config_version,
         attempt.boot_id,
         attempt.pid,
-        _micros_or_none(attempt.ended_at),
+        micros_or_none(attempt.ended_at),
         attempt.exit_code,
         attempt.signal,
         None if attempt.outcome is None else attempt.outcome.value,
@@ -173,7 +171,7 @@ def attempt_of(row: Row) -> Attempt:
     """Return the attempt of a row of ATTEMPT's columns."""
     fields = dict(zip(columns.ATTEMPT, row, strict=True))
     fields["started_at"] = instant(fields["started_at"])
-    fields["ended_at"] = _instant_or_none(fields["ended_at"])
+    fields["ended_at"] = instant_or_none(fields["ended_at"])
     if fields["outcome"] is not None:
         fields["outcome"] = _OUTCOMES[fields["outcome"]]
     return Attempt(**fields)
@@ -184,7 +182,7 @@ def attempt_of(row: Row) -> Attempt:
 
 def line_row(line: LogbookLine) -> Row:
     """Return the line as a row of LINE's columns; its number is the store's to give."""
-    return (micros(line.at), line.actor, line.action, line.run_id, line.job, _json(line.detail))
+    return (micros(line.at), line.actor, line.action, line.run_id, line.job, json_text(line.detail))
 
 
 def line_of(row: Row) -> LogbookLine:
@@ -218,182 +216,8 @@ def config_version_of(row: Row) -> ConfigVersion:
     return ConfigVersion(version=version, loaded_at=instant(loaded_at), digest=digest)
 
 
-def reply_row(reply: Reply) -> Row:
-    """Return the reply as a row of REPLY's columns."""
-    return (reply.actor, reply.key, reply.fingerprint, micros(reply.at), reply.status, reply.body)
-
-
-def reply_of(row: Row) -> Reply:
-    """Return the reply of a row of REPLY's columns."""
-    actor, key, fingerprint, at, status, body = row
-    return Reply(actor=actor, key=key, fingerprint=fingerprint, at=instant(at), status=status, body=body)
-
-
-# --------------------------------------------------------------------------- alerts and deliveries
-
-
-def alert_row(alert: Alert) -> Row:
-    """Return the alert as a row of ALERT's columns."""
-    return (
-        alert.alert_id,
-        alert.kind.value,
-        alert.run_id,
-        alert.job,
-        None if alert.run_date is None else alert.run_date.isoformat(),
-        alert.attempt,
-        alert.criticality,
-        micros(alert.raised_at),
-        alert.message,
-        _json(alert.detail),
-    )
-
-
-def alert_of(row: Row) -> Alert:
-    """Return the alert of a row of ALERT's columns."""
-    alert_id, kind, run_id, job, run_date, attempt, criticality, raised_at, message, detail = row
-    return Alert(
-        alert_id=alert_id,
-        kind=AlertKind(kind),
-        criticality=criticality,
-        raised_at=instant(raised_at),
-        message=message,
-        job=job,
-        run_id=run_id,
-        run_date=None if run_date is None else _day(run_date),
-        attempt=attempt or 0,
-        detail=json.loads(detail),
-    )
-
-
-def new_deliveries(raised: Raised) -> list[dict[str, Any]]:
-    """Return the pending deliveries of an alert just raised, each by name, with the instant that proves it is new."""
-    at = micros(raised.alert.raised_at)
-    pending = (
-        Delivery(
-            alert_id=raised.alert.alert_id,
-            notifier=notifier,
-            status=DeliveryStatus.PENDING,
-            updated_at=raised.alert.raised_at,
-        )
-        for notifier in raised.notify
-    )
-    return [dict(zip(columns.DELIVERY, delivery_row(each), strict=True)) | {"raised_at": at} for each in pending]
-
-
-def delivery_row(delivery: Delivery) -> Row:
-    """Return the delivery as a row of DELIVERY's columns."""
-    return (
-        delivery.delivery_id,
-        delivery.alert_id,
-        delivery.notifier,
-        delivery.status.value,
-        delivery.attempts,
-        delivery.last_error,
-        micros(delivery.updated_at),
-    )
-
-
-def delivery_of(row: Row) -> Delivery:
-    """Return the delivery of a row of DELIVERY's columns."""
-    _, alert_id, notifier, status, attempts, last_error, updated_at = row
-    return Delivery(
-        alert_id=alert_id,
-        notifier=notifier,
-        status=DeliveryStatus(status),
-        updated_at=instant(updated_at),
-        attempts=attempts,
-        last_error=last_error,
-    )
-
-
-def audit_values(entry: AuditEntry) -> Row:
-    """Return what a row of the audit log says, but for its number and hashes. All of it is UTF-8."""
-    (values,) = cleaned(
-        [
-            (
-                micros(entry.at),
-                entry.actor,
-                entry.role,
-                entry.via,
-                entry.address,
-                entry.action,
-                entry.subject,
-                entry.reason,
-                entry.result,
-                _json(entry.detail),
-            )
-        ]
-    )
-    return values
-
-
-def audit_of(row: Row) -> AuditEntry:
-    """Return the entry of a whole row of the audit log, whatever somebody has put there: one must be able to look."""
-    number, at, actor, role, via, address, action, subject, reason, result, detail, previous, digest = row
-    return AuditEntry(
-        id=number,
-        at=instant(at),
-        actor=actor,
-        role=role,
-        via=via,
-        address=address,
-        action=action,
-        subject=subject,
-        reason=reason,
-        result=result,
-        detail=_detail_of(detail),
-        previous_hash=previous,
-        hash=digest,
-    )
-
-
-def _detail_of(text: str) -> Mapping[str, object]:
-    try:
-        found = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {"unreadable": str(text)}
-
-
-# --------------------------------------------------------------------------- sessions
-
-
-def session_row(session: Session) -> Row:
-    """Return the session as a row of SESSION's columns."""
-    return (
-        session.session_hash,
-        session.user,
-        session.proof,
-        session.csrf,
-        micros(session.created_at),
-        micros(session.seen_at),
-        micros(session.expires_at),
-        session.address,
-        session.agent,
-        _micros_or_none(session.revoked_at),
-        session.revoked_by,
-    )
-
-
-def session_of(row: Row) -> Session:
-    """Return the session of a row of SESSION's columns."""
-    session_hash, user, proof, csrf, created_at, seen_at, expires_at, address, agent, revoked_at, revoked_by = row
-    return Session(
-        session_hash=session_hash,
-        user=user,
-        proof=proof,
-        csrf=csrf,
-        created_at=instant(created_at),
-        seen_at=instant(seen_at),
-        expires_at=instant(expires_at),
-        address=address,
-        agent=agent,
-        revoked_at=_instant_or_none(revoked_at),
-        revoked_by=revoked_by,
-    )
-
-
-def _json(detail: Mapping[str, object]) -> str:
+def json_text(detail: Mapping[str, object]) -> str:
+    """Return details as the text that stands in a row."""
     return _encode(dict(detail)) if detail else "{}"
 
 

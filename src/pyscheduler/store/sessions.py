@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import bindparam, select
 
 from pyscheduler.model.session import Session
-from pyscheduler.store import columns, rows, schema
+from pyscheduler.store import columns, people_rows, schema
 from pyscheduler.store.readers import Snapshot
 from pyscheduler.store.statements import Statement, compiled, on_index
 
@@ -17,7 +17,7 @@ _sessions: Final = schema.sessions.c
 
 def sessions(snapshot: Snapshot, limit: int) -> list[Session]:
     """Return up to `limit` sessions, those that last longest first."""
-    return [rows.session_of(row) for row in snapshot.rows(_latest(), count=limit)]
+    return [people_rows.session_of(row) for row in snapshot.rows(_latest(), count=limit)]
 
 
 @cache

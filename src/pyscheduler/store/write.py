@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pyscheduler.model.alert import Delivery
 from pyscheduler.model.batch import Batch
-from pyscheduler.store import audit, rows
+from pyscheduler.store import audit, people_rows, rows
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.rows import Row
 from pyscheduler.store.statements import (
@@ -48,10 +48,10 @@ def steps_of(batch: Batch) -> list[Step]:
         (REMOVE_ENGINE.sql, dropped),
         (PUT_CONFIG.sql, [rows.config_row(record) for record in batch.configs]),
         (REMOVE_REPLIES.sql, over),
-        (PUT_REPLY.sql, [rows.reply_row(reply) for reply in batch.replies]),
+        (PUT_REPLY.sql, [people_rows.reply_row(reply) for reply in batch.replies]),
         *_steps_of_alerts(batch),
         (REMOVE_SESSION.sql, [(session_hash,) for session_hash in batch.deleted_sessions]),
-        (PUT_SESSION.sql, [rows.session_row(session) for session in batch.sessions]),
+        (PUT_SESSION.sql, [people_rows.session_row(session) for session in batch.sessions]),
     ]
     return [step for step in steps if step[1]]
 
@@ -60,10 +60,10 @@ def _steps_of_alerts(batch: Batch) -> list[Step]:
     if not (batch.alerts or batch.deliveries or batch.alerts_before):
         return []
     old = [] if batch.alerts_before is None else [(rows.micros(batch.alerts_before),)]
-    told = [ADD_DELIVERY.bind(**row) for raised in batch.alerts for row in rows.new_deliveries(raised)]
+    told = [ADD_DELIVERY.bind(**row) for raised in batch.alerts for row in people_rows.new_deliveries(raised)]
     return [
         *((statement.sql, old) for statement in REMOVE_OLD_ALERTS),
-        (ADD_ALERT.sql, [rows.alert_row(raised.alert) for raised in batch.alerts]),
+        (ADD_ALERT.sql, [people_rows.alert_row(raised.alert) for raised in batch.alerts]),
         (ADD_DELIVERY.sql, told),
         (SET_DELIVERY.sql, [SET_DELIVERY.bind(**_changes(delivery)) for delivery in batch.deliveries]),
     ]

@@ -48,6 +48,12 @@ class PreviewAsked(Asked):
     run_date: MaybeDay = None
 
 
+class WhyAsked(Asked):
+    """The run date that is asked about; without one the job's oldest open run, or its default date."""
+
+    run_date: MaybeDay = None
+
+
 class BackfillAsked(Asked):
     """The range that a backfill is meant for, both dates included."""
 

@@ -3,6 +3,9 @@
 Stands around the whole application, gates included, so that "the scheduler is starting" and "you may not" look like
 the rest of the house. Only navigation is dressed: a GET that accepts `text/html`, outside `/api/` and `/events`, whose
 answer is a JSON refusal. Status and every header but those of the body stay.
+
+Here a page also learns, before anything is read for it, which event was the newest: it asks the stream for what came
+after that one, and misses nothing of what happens while it is on its way.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ class Dressed:
         if not _is_navigation(scope):
             await self._app(scope, receive, send)
             return
-        scope.setdefault("state", {})
+        scope.setdefault("state", {})["newest"] = self._press.newest
         await self._app(scope, receive, _Wardrobe(self._press, scope, receive, send).send)
 
 

@@ -59,6 +59,8 @@ class Frame:
     caller: Caller
     places: tuple[Place, ...]
     here: str
+    newest: str
+    """The id of the newest event when the page was asked for; empty where nobody noted it."""
 
     @property
     def may_act(self) -> bool:
@@ -107,4 +109,5 @@ class Frames:
             caller=caller,
             places=() if caller is STRANGER else tuple(place for place in PLACES if caller.role.covers(place.role)),
             here=here,
+            newest=scope.get("state", {}).get("newest", ""),
         )

@@ -19,7 +19,7 @@ from pyscheduler.api.runs import page_with_latest
 from pyscheduler.api.views import definition_view, schedule_texts
 from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine
-from pyscheduler.engine.explain import say_in
+from pyscheduler.engine.explain import explain, say_in
 from pyscheduler.engine.pauses import Pause
 from pyscheduler.model.firing import Firing
 from pyscheduler.model.job import DependsOn, Job, SourceRef
@@ -28,9 +28,10 @@ from pyscheduler.store import Store
 from pyscheduler.store.questions import RunQuery
 from pyscheduler.timetable.firings import default_run_date
 from pyscheduler.web.ahead import backfill, followers
-from pyscheduler.web.asked import BackfillAsked, JobsPage, Paged, PreviewAsked, link
+from pyscheduler.web.asked import BackfillAsked, JobsPage, Paged, PreviewAsked, WhyAsked, link
 from pyscheduler.web.press import Press
 from pyscheduler.web.record import record, strip
+from pyscheduler.web.run_page import chain_of
 from pyscheduler.web.standing import standing_runs
 
 NEXT: Final = 10
@@ -119,6 +120,11 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
         remark = engine.remark_on(found, day)
         pause = engine.desk.pauses.covers(name)
         return await press.page(request, "_trigger.html", job=found, day=day, ahead=ahead, remark=remark, pause=pause)
+
+    @routes.get("/jobs/{name}/why")
+    async def why(request: Request, name: str, asked: Annotated[WhyAsked, Query()]) -> Response:
+        answer = await explain(desk.engine, job=desk.job(name).name, run_date=asked.run_date)
+        return await press.page(request, "_why.html", answer=answer, chain=list(chain_of(answer)))
 
     @routes.get("/jobs/{name}/backfill")
     async def backfill_(request: Request, name: str, asked: Annotated[BackfillAsked, Query()]) -> Response:

@@ -115,7 +115,7 @@ def _searched(line: LogbookLine) -> str:
 def detail_text(line: LogbookLine, times: Times | None = None) -> str:
     """Return what a line tells beside its action, in words where its parts are words; instants as `times` has them."""
     parts = ((name.replace("_", " "), value) for name, value in line.detail.items())
-    return ", ".join(f"{name} {_word(value, times)}" for name, value in parts if value not in (None, ""))
+    return ", ".join(f"{name} {_word(value, times)}" for name, value in parts if value not in (None, "", [], {}))
 
 
 def _word(value: object, times: Times | None) -> str:

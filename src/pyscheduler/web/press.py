@@ -64,6 +64,11 @@ class Press:
             "beside": lambda reason, state: words.reason_beside(state, reason),
         }
 
+    @property
+    def newest(self) -> str:
+        """The id of the newest event that the stream has told."""
+        return self._desk.hub.newest
+
     async def page(
         self, request: HTTPConnection, template: str, here: str = "", *, status: int = 200, **values: Any
     ) -> Response:

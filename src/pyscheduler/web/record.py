@@ -19,6 +19,7 @@ from pyscheduler.model.run import Attempt, Outcome, Run, RunState
 STRIP: Final = 60
 """Runs on a strip."""
 
+_JUDGED: Final = frozenset({RunState.SUCCEEDED, RunState.FAILED})
 Pair = tuple[Run, Attempt | None]
 
 
@@ -26,7 +27,8 @@ Pair = tuple[Run, Attempt | None]
 class Record:
     """Numbers about the newest runs of a job. `rate` is 0 to 1; what nothing is known about is None.
 
-    `streak` counts the newest ended runs that ended alike, `streak_word` says how.
+    `streak` counts the newest runs that succeeded or failed alike, `streak_word` says which. `not_run` counts the
+    newest ended runs in a row that were skipped or called off: a job whose overlap drops every run looks well without.
     """
 
     succeeded: int
@@ -38,6 +40,7 @@ class Record:
     last_success: datetime | None
     streak: int
     streak_word: str
+    not_run: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def record(pairs: Sequence[Pair]) -> Record:
     bad = sum(run.state is RunState.FAILED for run in ended)
     took = sorted(seconds for run, attempt in pairs if (seconds := successful_seconds(run, attempt)) is not None)
     successes = (attempt.ended_at for run, attempt in pairs if attempt and run.state is RunState.SUCCEEDED)
-    judged = [run.state for run in ended if run.state in (RunState.SUCCEEDED, RunState.FAILED)]
+    judged = [run.state for run in ended if run.state in _JUDGED]
     return Record(
         succeeded=good,
         failed=bad,
@@ -79,6 +82,7 @@ def record(pairs: Sequence[Pair]) -> Record:
         last_success=next((at for at in successes if at is not None), None),
         streak=next((index for index, state in enumerate(judged) if state is not judged[0]), len(judged)),
         streak_word=judged[0].value if judged else "",
+        not_run=next((index for index, run in enumerate(ended) if run.state in _JUDGED), len(ended)),
     )
 
 

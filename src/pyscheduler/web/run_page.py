@@ -20,9 +20,10 @@ from pyscheduler.api.gates import caller_of
 from pyscheduler.api.runs import known
 from pyscheduler.api.views import seconds_between
 from pyscheduler.engine.explain import explain
-from pyscheduler.model.run import Attempt, LogbookLine
+from pyscheduler.model.run import Attempt
 from pyscheduler.rules.why import Answer
 from pyscheduler.web.definition import definition_of
+from pyscheduler.web.logbook_page import detail_text
 from pyscheduler.web.neighbours import neighbours_of
 from pyscheduler.web.offers import OFFERS
 from pyscheduler.web.press import Press
@@ -67,11 +68,11 @@ async def _values(desk: FrontDesk, run_id: str, *, may_see_text: bool) -> dict[s
         "seconds_between": seconds_between,
         "is_late": is_late(run, job, now),
         "answer": answer,
-        "chain": list(_chain(answer)),
+        "chain": list(chain_of(answer)),
         "offers": OFFERS[run.state],
         "lines": lines.items,
         "has_more_lines": lines.next_cursor is not None,
-        "said": _said,
+        "said": detail_text,
         "neighbours": await neighbours_of(desk, run),
         "definition": await definition_of(desk, run, version, may_see_text=may_see_text),
         "streams": _streams(latest),
@@ -83,7 +84,7 @@ def _took(latest: Attempt | None, now: datetime) -> float | None:
     return None if latest is None else max(0.0, ((latest.ended_at or now) - latest.started_at).total_seconds())
 
 
-def _chain(answer: Answer) -> Iterator[Answer]:
+def chain_of(answer: Answer) -> Iterator[Answer]:
     """Yield the answers that an answer rests on, nearest first."""
     link = answer.because
     for _ in range(LINKS):
@@ -98,8 +99,3 @@ def _streams(latest: Attempt | None) -> tuple[str, ...]:
     if latest is None or not latest.stdout_path:
         return ()
     return ("stdout",) if latest.stderr_path in ("", latest.stdout_path) else ("stdout", "stderr")
-
-
-def _said(line: LogbookLine) -> str:
-    """Return what a logbook line tells beside its action, in one line."""
-    return ", ".join(f"{name} {value}" for name, value in line.detail.items() if value not in (None, "", [], {}))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.responses import Response, StreamingResponse
 
-from pyscheduler.api.answers import SLICE, Json, listing, written
+from pyscheduler.api.answers import PIECE, SLICE, Json, listing, of_slices, text_slices, written
 from pyscheduler.api.asking import Format
 
 
@@ -75,3 +75,20 @@ async def test_what_utf8_cannot_hold_is_marked_not_fatal() -> None:
     assert json.loads(await body_of(Json({"reason": "a\udcffb"}))) == {"reason": "a?b"}
     response = listing("rows", [{"a": "x\udcff"}], ("a",), form=Format.CSV)
     assert await body_of(response) == b"a\nx?\n"
+
+
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-1", "@sum", "\t=1", "\r=1"])
+async def test_no_cell_of_typed_text_is_a_formula(text: str) -> None:
+    """Who may give a reason must not start a program on the machine of who opens the list in a spreadsheet."""
+    response = listing("rows", [{"a": text, "b": -1}], ("a", "b"), form=Format.CSV)
+    assert (await body_of(response)).decode() in (f"a,b\n'{text},-1\n", f'a,b\n"\'{text}",-1\n')
+
+
+@pytest.mark.parametrize(
+    "texts", [[], ["a"], ["", '"\0é', "x"], ['é"' * PIECE, "\0" * (3 * PIECE + 1), "end"], ["x"] * 5000]
+)
+async def test_long_texts_are_written_piece_by_piece(texts: list[str]) -> None:
+    """The same JSON, and no piece of it so long that writing it down would hold the loop up."""
+    slices = text_slices("lines", texts, {"size": 7})
+    assert json.loads(await body_of(of_slices(slices))) == {"lines": texts, "size": 7}
+    assert max(map(len, slices)) <= 2 * 6 * PIECE

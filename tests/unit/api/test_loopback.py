@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from collections.abc import Sequence
 from ipaddress import IPv4Address, ip_address
 
 import pytest
 
-from pyscheduler.api.loopback import TABLES, TRIES, Address, Wire, owner_in, owner_of
+from pyscheduler.api.loopback import TABLES, TRIES, Address, Lookout, Pair, Wire, owners_in, owners_of
 
 CLIENT, SERVER = Address(ip_address("127.0.0.1"), 40000), Address(ip_address("127.0.0.1"), 8470)
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
@@ -21,6 +23,10 @@ def line(uid: int = 1000, *, state: str = "01", inode: int = 4711, local: str = 
     return (
         f"   7: {local} {remote} {state} 00000000:00000000 00:00000000 00000000  {uid}        0 {inode} 1 0 20 4 30\n"
     )
+
+
+def owner_in(text: str, client: Address, server: Address) -> int | None:
+    return owners_in(text, [(client, server)]).get((client, server))
 
 
 def test_the_line_of_the_other_end_names_its_owner() -> None:
@@ -66,7 +72,7 @@ def test_a_look_that_finds_nothing_is_taken_again() -> None:
         looks.append(table)
         return HEAD + line(7) if len(looks) == 4 else HEAD
 
-    assert owner_of(CLIENT, SERVER, read) == 7
+    assert owners_of([(CLIENT, SERVER)], read) == [7]
     assert looks == [*TABLES, *TABLES]
 
 
@@ -80,7 +86,7 @@ def test_where_nothing_is_ever_found_nobody_owns_it() -> None:
             raise FileNotFoundError(table)
         return HEAD
 
-    assert owner_of(CLIENT, SERVER, read) is None
+    assert owners_of([(CLIENT, SERVER)], read) == [None]
     assert len(looks) == TRIES * len(TABLES)
 
 
@@ -89,3 +95,57 @@ def test_an_address_has_one_spelling() -> None:
     assert Address.of(("::ffff:127.0.0.1", 5, 0, 0)) == Address(IPv4Address("127.0.0.1"), 5)
     assert Address.of(("fe80::1%eth0", 5, 0, 2)).host == ip_address("fe80::1")
     assert Wire(SERVER, CLIENT).address == "127.0.0.1"
+
+
+# --------------------------------------------------------------------------- many at once
+
+
+def wire(port: int) -> Wire:
+    return Wire(SERVER, Address(CLIENT.host, port))
+
+
+class Table:
+    """A look that takes until it is let go, and finds each client's port as its owner."""
+
+    def __init__(self) -> None:
+        self.looks: list[int] = []
+        self.go = asyncio.Event()
+
+    async def __call__(self, pairs: Sequence[Pair]) -> list[int | None]:
+        self.looks.append(len(pairs))
+        await self.go.wait()
+        return [client.port for client, _ in pairs]
+
+
+async def test_a_thousand_who_ask_at_once_cost_two_looks() -> None:
+    """Anybody may ask who they are, and a look reads every socket there is: a stranger must not queue up many."""
+    table = Table()
+    lookout = Lookout(table)
+    asking = [asyncio.create_task(lookout.owner(wire(port))) for port in range(1, 3)]
+    while not table.looks:
+        await asyncio.sleep(0)
+    asking += [asyncio.create_task(lookout.owner(wire(port))) for port in range(3, 1001)]
+    await asyncio.sleep(0)
+    table.go.set()
+    assert await asyncio.gather(*asking) == list(range(1, 1001))
+    assert table.looks == [2, 998]
+
+
+async def test_one_who_goes_meanwhile_takes_nobody_along() -> None:
+    """The look is everybody's."""
+    table = Table()
+    lookout = Lookout(table)
+    gone, stays = (asyncio.create_task(lookout.owner(wire(port))) for port in (1, 2))
+    while not table.looks:
+        await asyncio.sleep(0)
+    gone.cancel()
+    table.go.set()
+    assert await stays == 2
+
+
+async def test_a_connection_that_is_gone_by_then_is_nobodys() -> None:
+    """Its port may be another user's already, and the table then names them."""
+    table = Table()
+    table.go.set()
+    broken = Wire(SERVER, Address(CLIENT.host, 7), is_open=lambda: False)
+    assert await Lookout(table).owner(broken) is None

@@ -25,7 +25,7 @@ UTF8 = {"LANG": "en_GB.UTF-8"}
 
 @pytest.fixture
 def eighty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((80, 24)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda fallback=(80, 24): os.terminal_size((80, 24)))
 
 
 def test_a_pipe_is_neither_cut_nor_coloured(eighty: None) -> None:
@@ -80,5 +80,5 @@ def test_an_encoding_without_the_symbols_gets_plain_ones(eighty: None, encoding:
 
 def test_an_absurd_width_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A terminal whose size was never set reports 0 columns: tables would vanish."""
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((0, 0)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda fallback=(80, 24): os.terminal_size((0, 0)))
     assert Terminal.of(FakeStream(), UTF8).width == 80

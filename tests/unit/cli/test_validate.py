@@ -20,6 +20,17 @@ def test_a_good_configuration_is_ok(pysched: Prompt) -> None:
     assert (said.code, said.out, said.err) == (0, f"ok: {pysched.config} has 1 job\n", "")
 
 
+def test_the_files_of_people_are_part_of_it(pysched: Prompt) -> None:
+    """A start is refused for a faulty users file, so this is not ok either."""
+    pysched.config.write_text(f"scheduler: {{users_file: users.yaml}}\n{GOOD}")
+    (pysched.config.parent / "users.yaml").write_text("- {name: ann, password_hash: x, role: boss}\n")
+    (pysched.config.parent / "users.yaml").chmod(0o600)
+    said = pysched("validate")
+    assert said.code == 2
+    assert "users.yaml:1:" in said.out
+    assert "role" in said.out
+
+
 def test_every_error_is_told_at_once_on_stdout(pysched: Prompt) -> None:
     """`file:line:column: job N: message; mend`, exit code 2."""
     pysched.config.write_text(BAD)

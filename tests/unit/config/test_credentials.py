@@ -67,11 +67,16 @@ def test_every_field_arrives(files: Files) -> None:
 
 
 def test_no_file_is_not_an_empty_file(files: Files) -> None:
-    """An empty one lets nobody in; none leaves it to the kernel's word."""
+    """An empty list lets nobody in; none leaves it to the kernel's word."""
     assert files.read().is_open
-    for empty in ("", "[]\n", "# nobody yet\n"):
-        assert not files.read(empty).is_open
-        assert files.read(empty).tokens == ()
+    assert not files.read("[]\n").is_open
+    assert files.read("[]\n").tokens == ()
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# nobody yet\n"])
+def test_a_file_without_a_list_is_refused(files: Files, text: str) -> None:
+    """An editor that was interrupted must not sign everybody out."""
+    assert files.problems(text) == ["tokens.yaml:1:1: the file is empty; write [] if nobody may come in by it"]
 
 
 def test_a_dollar_is_a_dollar(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,3 +154,15 @@ def test_defaults_of_the_other_kind_are_passed_over(load: Load) -> None:
     jobs = load(text, allow_inactive=True).jobs
     assert (jobs["w"].command, jobs["w"].timeout_s, jobs["w"].poll_s) == ("", None, 7.0)
     assert (jobs["j"].command, jobs["j"].timeout_s, jobs["j"].poll_s) == ("x", 3600.0, 10.0)
+
+
+def test_what_only_people_read_holds_no_value_of_the_environment(load: Load) -> None:
+    """FC-082: description, owner and tags go to every page; a value too short to be a secret stays readable."""
+    text = """
+        jobs:
+          j: {command: x, schedule: manual, description: "signs in as ${WHO} with ${PASS}, in ${AT}", owner: "${WHO}",
+              tags: ["${PASS}", plain]}
+        """
+    job = load(text, env={"WHO": "ann-of-finance", "PASS": "s3cret", "AT": "DE"}).jobs["j"]
+    assert (job.description, job.owner) == ("signs in as ${WHO} with ${PASS}, in DE", "${WHO}")
+    assert set(job.tags) == {"${PASS}", "plain"}

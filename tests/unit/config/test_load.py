@@ -89,8 +89,8 @@ def test_build_config_never_raises_for_problems_of_the_text(write: Write) -> Non
 
 def test_the_environment_is_the_process_s_own_unless_given(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OWN_VARIABLE", "own value")
-    path = write("jobs: {a: {command: x, schedule: manual, owner: '${OWN_VARIABLE}'}}\n")
-    assert load_config(path).jobs["a"].owner == "own value"
+    path = write("scheduler: {name: '${OWN_VARIABLE}'}\n")
+    assert load_config(path).settings.name == "own value"
 
 
 def test_without_a_day_horizons_count_from_today_in_utc(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

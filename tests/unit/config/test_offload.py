@@ -80,9 +80,9 @@ async def test_the_child_is_told_the_values_it_asks_for_and_no_others(
 
 async def test_a_value_that_is_no_utf8_arrives_byte_for_byte(write: Write) -> None:
     odd = os.fsdecode(b"\xff\xfe-odd")
-    path = write("jobs: {a: {command: x, schedule: manual, owner: '${ODD}'}}\n")
+    path = write("scheduler: {name: '${ODD}'}\n")
     config = await load_in_process(path, env={**ENV, "ODD": odd}, today=TODAY)
-    assert config.jobs["a"].owner == odd
+    assert config.settings.name == odd
 
 
 async def test_patience_has_an_end(write: Write) -> None:

@@ -6,7 +6,8 @@ import pwd
 
 import pytest
 
-from pyscheduler.engine.environment import DEFAULT_PATH, base_environment, inherited, run_facts
+from pyscheduler.engine.environment import DEFAULT_PATH, base_environment, fit_to_tell, inherited, run_facts
+from pyscheduler.model.result import AttemptResult
 from tests.builders import a_job, a_run
 
 RICH = {
@@ -49,6 +50,17 @@ def test_secrets_and_the_service_managers_words_stay_out() -> None:
         "TMPDIR": "/tmp",
         "EDITOR": "vi",
     }
+
+
+def test_a_start_error_names_no_value_of_the_environment() -> None:
+    """FC-082: the system's text holds the path that was filled in; what else an end says stays as it is."""
+    variables = {"DB_PASS": "s3cr&t", "PIN": "1"}
+    result = AttemptResult(start_error="No such file or directory: '/x/s3cr&t/1'", exit_code=127)
+    assert fit_to_tell(result, variables) == AttemptResult(
+        start_error="No such file or directory: '/x/${DB_PASS}/1'", exit_code=127
+    )
+    plain = AttemptResult(exit_code=3)
+    assert fit_to_tell(plain, variables) is plain
 
 
 def test_fc_058_a_bare_start_finds_home_in_the_password_file() -> None:

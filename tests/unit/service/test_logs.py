@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import queue
 
-from pyscheduler.service.logs import _Dropping
+import pytest
+
+from pyscheduler.service.logs import _Dropping, _Tame
 
 
 def record(text: str) -> logging.LogRecord:
@@ -24,3 +26,17 @@ def test_what_does_not_fit_is_dropped_and_counted() -> None:
     assert told == ["3 lines of this log were dropped: nobody read it fast enough", "later"]
     handler.enqueue(record("last"))
     assert lines.get_nowait().getMessage() == "last"
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("/ä", "/ä"),
+        ("/x\n2027-05-20T00:00:00.000Z CRITICAL forged", "/x\n  2027-05-20T00:00:00.000Z CRITICAL forged"),
+        ("/x\r\x85\u2028\x00", "/x\\r\\x85\\u2028\\x00"),
+        ("\x1b]8;;http://evil\x1b\\ \u202egnp", "\\x1b]8;;http://evil\\x1b\\ \\u202egnp"),
+    ],
+)
+def test_what_was_typed_passes_for_no_line_and_moves_no_terminal(typed: str, written: str) -> None:
+    """A path that a stranger asked for stands in the log: only what we say begins a line, and nothing is obeyed."""
+    assert _Tame("%(levelname)s %(message)s").format(record(typed)) == f"INFO {written}"

@@ -38,6 +38,13 @@ def test_a_streak_is_of_the_newest_alike() -> None:
     assert (found.streak, found.streak_word) == (2, "failed")
 
 
+def test_what_was_dropped_again_and_again_is_counted() -> None:
+    """FC-072: nothing ever failed, and nothing ran either; the run that hangs meanwhile has not ended."""
+    skipped = [pair(seq, K, None) for seq in range(8, 2, -1)]
+    assert record([pair(9, RunState.RUNNING, 1), *skipped, pair(2, S, 1)]).not_run == 6
+    assert record([pair(2, S, 1), pair(1, K, None)]).not_run == 0
+
+
 def test_nothing_known_is_said_as_nothing() -> None:
     """A new job has no rate of 0 %."""
     found = record([])

@@ -24,12 +24,14 @@ function plural(count) {
   return count === 1 ? "1 run" : `${count} runs`;
 }
 
+const asked = (action, runs, downstream) => ({ action, run_ids: runs, ...(action === "rerun" ? { downstream } : {}) });
+
 /** Return what the scheduler says the action would do, as an element; its refusal where it would refuse. */
 async function preview(action, runs, downstream) {
   try {
     const found = runs.length === 1
       ? await api("GET", `/api/runs/${encodeURIComponent(runs[0])}/preview?action=${action}&downstream=${downstream}`)
-      : await api("POST", "/api/runs/bulk/preview", { action, run_ids: runs });
+      : await api("POST", "/api/runs/bulk/preview", asked(action, runs, downstream));
     return previewed(found);
   } catch (error) {
     if (error instanceof Refused) return make("p", { class: "banner bad", role: "alert", text: error.mend ? `${error.message} — ${error.mend}` : error.message });
@@ -86,7 +88,7 @@ async function confirmed(action, runs) {
     make("h2", { id: "ask-title", text: runs.length === 1 ? `${SAID[action]} ${runs[0]}?` : `${SAID[action]} ${plural(runs.length)}?` }),
     make("p", { text: MEANS[action] }), what,
   );
-  if (action === "rerun" && runs.length === 1) {
+  if (action === "rerun") {
     form.append(make("label", { class: "check" }, downstream, " and all ended runs that depend on it"));
   }
   form.append(
@@ -97,6 +99,15 @@ async function confirmed(action, runs) {
   dialog.returnValue = "";
   dialog.showModal();
   (mustSay ? reason : yes).focus();
+  // Whoever begins to type gives a reason, wherever the focus is: a space in it must not press a button. Enter confirms.
+  form.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.target !== reason && event.key.length === 1 && event.key !== " ") reason.focus();
+    if (event.target === reason && event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      form.requestSubmit(yes);
+    }
+  });
   const show = () => preview(action, runs, downstream.checked).then((found) => what.replaceChildren(found), failed);
   downstream.addEventListener("change", show);
   show();
@@ -109,9 +120,9 @@ async function one(action, run, { reason, downstream }) {
   return api("POST", `/api/runs/${encodeURIComponent(run)}/${action}`, body);
 }
 
-/** Act on many in one request. Returns a result each. */
+/** Act on many in one request. Returns a result each; a rerun may have reopened more, which are told elsewhere. */
 async function many(action, runs, given) {
-  const found = await api("POST", "/api/runs/bulk", { action, run_ids: runs, reason: given.reason });
+  const found = await api("POST", "/api/runs/bulk", { ...asked(action, runs, given.downstream), reason: given.reason });
   return found.results.map((each) => ({ run: each.run_id, ok: each.ok, error: each.error || "", mend: each.mend || "" }));
 }
 
@@ -139,17 +150,21 @@ export async function act(action, runs) {
   if (!runs.length || document.querySelector("dialog[open]")) return;
   const given = await confirmed(action, runs);
   if (!given) return;
+  let refused = runs;
   try {
     if (runs.length === 1) {
       await one(action, runs[0], given);
       toast(`${SAID[action]}: ${runs[0]}`);
+      refused = [];
     } else {
-      report(action, await many(action, runs, given));
+      const results = await many(action, runs, given);
+      refused = results.filter((each) => !each.ok).map((each) => each.run);
+      report(action, results);
     }
   } catch (error) {
     failed(error);
   }
-  document.dispatchEvent(new CustomEvent("acted", { detail: { action, runs } }));
+  document.dispatchEvent(new CustomEvent("acted", { detail: { action, runs, refused } }));
 }
 
 export function startActions() {

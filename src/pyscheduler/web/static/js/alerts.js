@@ -50,7 +50,7 @@ const alerts = new Remote(document.getElementById("alerts"), {
   columns: [
     ["Raised", (each) => timeCell(each.raised_at)], ["Kind", kindCell], ["Job", (each) => jobLink(each.job)],
     ["Run", (each) => runLink(each.run_id)], ["Message", (each) => each.message],
-    ["Told", (each) => (each.deliveries.length ? each.deliveries.flatMap((delivery) => [deliveryCell(delivery), " "]) : make("span", { class: "muted", text: "nobody" }))],
+    ["Told", (each) => (each.deliveries.length ? each.deliveries.flatMap((delivery) => [deliveryCell(delivery), " "]) : make("span", { class: "muted nowrap", text: "nobody" }))],
   ],
 });
 

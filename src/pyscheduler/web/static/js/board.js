@@ -2,6 +2,7 @@
 // The filter form itself is htmx's: it fetches the page and swaps #board, #chips and #stepper.
 import { act } from "./act.js";
 import { currentRow } from "./keys.js";
+import { serverNow, zone } from "./clock.js";
 import { listen } from "./live.js";
 import { api, failed, fragment, make, mark } from "./talk.js";
 
@@ -238,6 +239,20 @@ function reorder() {
   return htmx.ajax("GET", location.pathname + location.search, { source: "#board", target: "#board", select: "#board", swap: "outerHTML" });
 }
 
+// A board without a date in its address means today: past midnight that is another day.
+const DAY_MS = 5000;
+const today = new Intl.DateTimeFormat("en-CA", { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit" });
+const first = board().dataset.date; // of this page, as it was loaded
+
+const isOver = () => !new URLSearchParams(location.search).get("date") && board().dataset.date === first && today.format(serverNow()) > first;
+
+function newDay() {
+  if (!isOver()) return;
+  if (isIdle()) location.reload();
+  else Object.assign(document.getElementById("reorder"), { hidden: false, textContent: "A new day has begun · show it" });
+}
+setInterval(newDay, DAY_MS);
+
 async function lookAgain() {
   await replaceRows(shownIds().slice(0, MOST_ROWS), false);
 }
@@ -253,7 +268,7 @@ document.addEventListener("click", (event) => {
   else if (bulk) act(bulk.dataset.bulk, [...picked]);
   else if (event.target.closest("#pick-all")) pickAll();
   else if (event.target.closest("#pick-none")) { picked.clear(); drawSelection(); }
-  else if (event.target.closest("#reorder")) reorder();
+  else if (event.target.closest("#reorder")) isOver() ? location.reload() : reorder();
   else if (event.target.matches("[data-pick]")) pick(event.target, event.target.checked, event.shiftKey);
   else if (event.target.matches("#pick-page")) {
     for (const box of boxes()) picked[event.target.checked ? "add" : "delete"](runOf(box));
@@ -279,7 +294,13 @@ document.addEventListener("keydown", (event) => {
   if (open) { open.open = false; open.querySelector("summary").focus(); } else if (picked.size) { picked.clear(); drawSelection(); }
 });
 document.addEventListener("pointermove", () => (touched = performance.now()), { passive: true });
-document.addEventListener("acted", (event) => note(event.detail.runs));
+// What was done is no longer selected; what was refused is, to be tried in another way.
+document.addEventListener("acted", (event) => {
+  const { runs, refused } = event.detail;
+  for (const run of runs) if (!refused.includes(run)) picked.delete(run);
+  drawSelection();
+  note(runs);
+});
 // The field is searched while it is typed in; leaving it is no news, and would swap rows under somebody's hands.
 document.getElementById("q").addEventListener("change", (event) => event.stopPropagation());
 document.addEventListener("htmx:beforeSwap", () => (kept = { run: currentRow()?.dataset.run, focused: currentRow()?.contains(document.activeElement) }));

@@ -45,7 +45,10 @@ function onKey(event) {
   }
   if (event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return;
   if (isField(event.target) && event.target.type !== "checkbox") {
-    if (event.key === "Escape") event.target.blur();
+    if (event.key === "Escape") {
+      event.preventDefault(); // a search field would be emptied, and the filter with it
+      event.target.blur();
+    }
     return;
   }
   if (performance.now() < goUntil) {

@@ -9,6 +9,8 @@ const AGAIN_MS = 5000;
 let heard = performance.now();
 let source = null;
 const listeners = new Set();
+let wasStale = false;
+let known = null; // what the page said of the scheduler before it fell silent
 let looking = null;
 
 export const age = () => (performance.now() - heard) / 1000;
@@ -41,6 +43,19 @@ function open(path) {
   };
 }
 
+/** Nobody is called well who is not heard of: the word beside the clock gives way, and comes back. */
+function drawHealth(isStale) {
+  wasStale = isStale;
+  const health = document.getElementById("health");
+  if (!health) return;
+  const [word, shape] = [health.querySelector(".health-word"), health.querySelector("use")];
+  if (isStale) known = { phase: health.dataset.phase, word: word.textContent, shape: shape.getAttribute("href") };
+  const now = isStale ? { phase: "unheard", word: "not heard", shape: "#m-scheduled" } : known;
+  health.dataset.phase = now.phase;
+  word.textContent = now.word;
+  shape.setAttribute("href", now.shape);
+}
+
 function watch(look) {
   setInterval(() => {
     if (!document.hidden && age() > QUIET_S && !looking) {
@@ -49,6 +64,7 @@ function watch(look) {
     const stale = document.getElementById("stale");
     const isStale = age() > STALE_S;
     if (stale && stale.hidden === isStale) stale.hidden = !isStale;
+    if (isStale !== wasStale) drawHealth(isStale);
     if (isStale) {
       document.getElementById("stale-text").textContent =
         `Nothing heard from the scheduler for ${durationText(Math.floor(age()))}: what you see may be out of date.`;
@@ -56,8 +72,14 @@ function watch(look) {
   }, 1000);
 }
 
+/** Where the stream begins: after what the page had seen when it was asked for, so that nothing falls in between. */
+function streamPath() {
+  const { newest } = document.body.dataset;
+  return `/events?ping=${PING_S}${newest ? `&after=${encodeURIComponent(newest)}` : ""}`;
+}
+
 /** Call `listener(kind, data)` for everything that happens; `look` fetches what is on the page when all is quiet. */
-export function listen(listener, look, path = `/events?ping=${PING_S}`) {
+export function listen(listener, look, path = streamPath()) {
   listeners.add(listener);
   if (!source) {
     open(path);

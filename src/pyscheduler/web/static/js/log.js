@@ -31,6 +31,16 @@ export class LogView {
     return `/api/runs/${encodeURIComponent(this.run)}/log?${asked}`;
   }
 
+  /** Name the stream that tells something: of a bad end standard error, of another one standard output; an empty one last. */
+  async telling(attempt, isBad) {
+    const order = isBad ? ["stderr", "stdout"] : ["stdout", "stderr"];
+    const ask = new URLSearchParams({ stream: order[0], ...(attempt ? { attempt } : {}), offset: String(Number.MAX_SAFE_INTEGER), limit: "1" });
+    const first = await api("GET", `/api/runs/${encodeURIComponent(this.run)}/log?${ask}`);
+    if (first.size || !first.ended) return order[0];
+    ask.set("stream", order[1]);
+    return (await api("GET", `/api/runs/${encodeURIComponent(this.run)}/log?${ask}`)).size ? order[1] : "stdout";
+  }
+
   async open(stream, attempt) {
     this.stream = stream;
     this.attempt = attempt;

@@ -31,7 +31,7 @@ async function look(text, list, input) {
       choose(list, input, list.querySelector("[data-href]"));
     }
   } catch (error) {
-    if (mine === asked) list.replaceChildren(make("li", { class: "nothing", text: error.message }));
+    if (mine === asked) list.replaceChildren(make("li", { class: "nothing", role: "option", "aria-selected": "false", "aria-disabled": "true", text: error.message }));
   }
 }
 
@@ -52,6 +52,9 @@ function onKey(event, list, input) {
   } else if (event.key === "Enter") {
     event.preventDefault();
     follow(items[at]);
+  } else if (event.key === "Escape") {
+    event.preventDefault(); // a search field would take the first one to empty itself
+    input.closest("dialog").close();
   }
 }
 

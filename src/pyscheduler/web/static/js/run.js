@@ -64,15 +64,23 @@ async function showAlerts() {
 const view = new LogView(run);
 const wrap = byId("log-wrap");
 let worker = null;
+let isChosen = false; // somebody has chosen the stream: it stays
 
-function openLog() {
+async function openLog() {
   stopSearch();
   if (!box.dataset.streams) return;
-  view.open(byId("log-stream").value || "stdout", byId("log-attempt").value).catch(failed);
+  const [stream, attempt] = [byId("log-stream"), byId("log-attempt")];
+  try {
+    if (!isChosen && stream.options.length > 1) stream.value = await view.telling(attempt.value, attempt.selectedOptions[0]?.dataset.bad !== undefined);
+    await view.open(stream.value || "stdout", attempt.value);
+  } catch (error) {
+    failed(error);
+  }
 }
 
 function bindChoices() {
-  for (const id of ["log-stream", "log-attempt"]) byId(id).addEventListener("change", openLog);
+  byId("log-stream").addEventListener("change", () => { isChosen = true; openLog(); });
+  byId("log-attempt").addEventListener("change", openLog);
 }
 
 function startLog() {
