@@ -52,9 +52,9 @@ def _lacking() -> str | None:
     return None
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Give the browser."""
+    """Give the browser, to one module: while it lives its loop runs in this thread, and no asynchronous test can."""
     lacking = _lacking()
     if lacking is not None:
         if os.environ.get("CI") or os.environ.get("PYSCHED_CI"):

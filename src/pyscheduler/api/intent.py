@@ -2,7 +2,7 @@
 
 A browser sends cookies, and speaks for whoever is at the machine, no matter whose page told it to. So an unsafe request
 
-- of a session needs the session's own token, in `X-CSRF-Token` or in the form field `csrf_token`;
+- of a session needs the session's own token, plain or masked, in `X-CSRF-Token` or in the form field `csrf_token`;
 - of a loopback caller needs our own `Origin`, or none at all and the header `X-Pysched`, which no foreign page can add
   without asking first;
 - of nobody, the sign-in, must not come from another site, as far as the browser says.
@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import hmac
 import re
+from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Address
+from operator import xor
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -88,11 +90,31 @@ def check(caller: Caller | None, scope: Scope, body: bytes = b"") -> None:
         raise Forbidden("another site's page sent this", mend="open the sign-in page yourself")
 
 
+def masked(token: str, pad: bytes) -> str:
+    """Return a token as a page carries it: behind random bytes of its length, which make it another text each time.
+
+    Pages are compressed, and the length of a compressed page tells what its parts have in common (BREACH): the token
+    must have nothing in common with what another site may have put into the page before.
+    """
+    plain = token.encode()
+    return urlsafe_b64encode(pad + bytes(map(xor, plain, pad))).decode() if plain else ""
+
+
+def _unmasked(text: str) -> str:
+    """Return the token of what `masked` made; of anything else something that is no token."""
+    try:
+        whole = b64decode(text.encode("ascii"), altchars=b"-_", validate=True)
+    except ValueError:
+        return ""
+    half = len(whole) // 2
+    return bytes(map(xor, whole[:half], whole[half:])).decode("latin-1")
+
+
 def _check_csrf(wanted: str, scope: Scope, body: bytes) -> None:
     given = header(scope, CSRF_HEADER)
     if given is None and is_form(scope):
         given = fields_of(body).get(CSRF_FIELD)
-    if not wanted or given is None or not _is_same(given, wanted):
+    if not wanted or given is None or not (_is_same(given, wanted) or _is_same(_unmasked(given), wanted)):
         mend = "send the session's token in X-CSRF-Token, or in the form field csrf_token; reload a page that is old"
         raise Forbidden("the request does not carry its session's token", mend=mend)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from itertools import starmap
+from itertools import chain, starmap
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -70,8 +70,6 @@ def _jobs(desk: FrontDesk) -> Collection[Job]:
 
 def query_of(jobs: Collection[Job], asked: RunsAsked) -> RunQuery:
     """Return the store's question; what a tag or a text means among the jobs the store does not know."""
-    needle = asked.q.casefold()
-    named = [job.name for job in jobs if any(needle in text.casefold() for text in (job.name, *job.tags))]
     return RunQuery(
         job=asked.job,
         jobs=None if asked.tag is None else jobs_tagged(jobs, asked.tag),
@@ -81,11 +79,17 @@ def query_of(jobs: Collection[Job], asked: RunsAsked) -> RunQuery:
         until=asked.until,
         trigger=asked.trigger,
         text=asked.q,
-        text_jobs=named if asked.q else (),
+        text_jobs=_named(jobs, asked.q.casefold()) if asked.q else (),
         limit=asked.limit,
         cursor=asked.cursor,
         newest_first=asked.order is Order.NEWEST,
     )
+
+
+def _named(jobs: Collection[Job], needle: str) -> list[str]:
+    """Return the jobs in whose name or tags a text stands: of ten thousand, which share their tags."""
+    tags = {tag for tag in set(chain.from_iterable(job.tags for job in jobs)) if needle in tag.casefold()}
+    return [job.name for job in jobs if needle in job.name.casefold() or not tags.isdisjoint(job.tags)]
 
 
 def page_with_latest(store: Reads, query: RunQuery) -> Page[tuple[Run, Attempt | None]]:

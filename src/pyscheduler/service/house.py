@@ -141,6 +141,7 @@ class House:
         serving = asyncio.create_task(listener.run(), name="listener")
         supervising = asyncio.create_task(self._supervisor.run(), name="supervisor")
         self._begin_small_tasks()
+        self._start_small(press.warm_up())
         stopping = asyncio.create_task(self._wishes.stop.wait())
         try:
             await asyncio.wait((serving, supervising, stopping), return_when=asyncio.FIRST_COMPLETED)

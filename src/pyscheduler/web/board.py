@@ -6,38 +6,32 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from collections.abc import Mapping
+from datetime import date, timedelta
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BeforeValidator, Field
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from pyscheduler.api.answers import Json
 from pyscheduler.api.asking import Asked, Day
 from pyscheduler.api.desk import FrontDesk
-from pyscheduler.api.durations import Durations
 from pyscheduler.api.gates import caller_of
-from pyscheduler.engine.core import Engine
 from pyscheduler.errors import BadRequest
-from pyscheduler.model.job import Criticality
-from pyscheduler.model.run import Run, RunState
-from pyscheduler.store.reads import Reads
-from pyscheduler.web.board_rows import Arranged, Facts, Row, Wanted, arrange, row_of, told
+from pyscheduler.model.job import Criticality, Job
+from pyscheduler.model.run import RunState
+from pyscheduler.web.board_reading import BoardReader
+from pyscheduler.web.board_rows import ROWS, Arranged, Wanted
 from pyscheduler.web.day_sheets import DaySheets, Sheet
 from pyscheduler.web.offers import ALL, OFFERS
-from pyscheduler.web.press import HEADERS, Press
+from pyscheduler.web.packing import takes_gzip
+from pyscheduler.web.press import Press
 from pyscheduler.web.shared import Shared
-from pyscheduler.web.waiting_for import waiting_for
 from pyscheduler.web.words import LOOKS
-from pyscheduler.web.worst_first import UNKNOWN, Group, Pace, group_of
 
 IDS: Final = 1000
 """Runs that one selection may hold: what the bulk actions take."""
-AT_ONCE: Final = 10
-"""Rows whose culprits are looked for in one turn of the loop."""
 FIRST_DAY: Final = date(1900, 1, 1)
 LAST_DAY: Final = date(2999, 12, 31)
 
@@ -68,7 +62,7 @@ class RowsAsked(Asked):
 def router(desk: FrontDesk, press: Press, sheets: DaySheets) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(include_in_schema=False)
-    board, shared = _Board(desk, sheets), Shared()
+    board, shared = _Board(desk, BoardReader(desk, sheets)), Shared[Response]()
 
     @routes.get("/")
     async def page(request: Request, asked: Annotated[BoardAsked, Query()]) -> Response:
@@ -77,127 +71,76 @@ def router(desk: FrontDesk, press: Press, sheets: DaySheets) -> APIRouter:
 
     @routes.get("/board/rows")
     async def rows(request: Request, asked: Annotated[RowsAsked, Query()]) -> Response:
-        """Render the rows of some runs, and the day's counts."""
+        """Render the rows of some runs, and the day's counts: the same for everybody of one role."""
         sheet = await sheets.sheet(asked.date)
-        key = (asked.date, asked.ids, caller_of(request.scope).role, sheet.version)
-        body = await shared.once(key, lambda: board.printed_rows(request, press, asked))
-        return HTMLResponse(body, headers=dict(HEADERS))
+        packs = takes_gzip(request.headers.getlist("accept-encoding"))
+        key = (asked.date, asked.ids, caller_of(request.scope).role, sheet.version, packs)
+
+        async def printed() -> Response:
+            return await press.page(request, "board_rows.html", "/", **await board.changed(asked))
+
+        answer = await shared.once(key, printed)
+        return Response(answer.body, headers=dict(answer.headers))
 
     @routes.get("/board/ids")
     async def ids(asked: Annotated[BoardAsked, Query()]) -> Json:
         """Name the runs that match, at most 1,000, worst first."""
-        arranged = await board.arranged(asked, IDS)
-        return Json({"ids": [run.run_id for run, _ in arranged.runs], "matching": arranged.matching})
+        arranged = await board.worst(asked)
+        return Json({"ids": [place.run.run_id for place in arranged.places], "matching": arranged.matching})
 
     return routes
 
 
 class _Board:
-    """Answers for one desk."""
+    """What the templates of one desk's boards are given."""
 
-    def __init__(self, desk: FrontDesk, sheets: DaySheets) -> None:
-        self._desk, self._sheets, self._durations = desk, sheets, Durations()
-
-    def day(self, asked: BoardAsked) -> date:
-        """Return the run date that is meant. Raises BadRequest outside the years that jobs can have."""
-        day = asked.date or self._desk.today()
-        if not FIRST_DAY <= day <= LAST_DAY:
-            raise BadRequest(f"{day} lies outside the years 1900 to 2999", mend="choose another date")
-        return day
+    def __init__(self, desk: FrontDesk, reader: BoardReader) -> None:
+        self._desk, self._reader = desk, reader
+        self._tagged: tuple[Mapping[str, Job] | None, list[str]] = (None, [])
 
     async def values(self, asked: BoardAsked) -> dict[str, Any]:
-        """Return what the board's template needs."""
-        day, engine = self.day(asked), self._desk.engine
-        sheet = await self._sheets.sheet(day)
-        arranged = await self.arranged(asked)
-        shown = await self._rows(arranged.runs, engine)
-        jobs = engine.config.jobs.values()
+        """Return what a page needs."""
+        day = self._day(asked)
+        sheet, arranged, rows = await self._reader.page(day, _wanted(asked), asked.page)
         return {
             "asked": asked,
             "day": day,
             "before": max(FIRST_DAY, day - timedelta(days=1)),
             "after": min(LAST_DAY, day + timedelta(days=1)),
             "arranged": arranged,
-            "rows": shown,
+            "rows": rows,
             "counts": _all_counts(sheet),
             "is_partial": not sheet.holds_all,
             "looks": LOOKS,
-            "tags": sorted({tag for job in jobs for tag in job.tags}),
+            "tags": self._tags(),
             "criticalities": [each.word for each in reversed(Criticality)],
             "offers": ALL,
             "menus": OFFERS,
-            "jobs": len(jobs),
+            "jobs": len(self._desk.engine.config.jobs),
         }
 
-    async def arranged(self, asked: BoardAsked, rows: int = 0) -> Arranged:
-        """Return a page of what is asked for; with `rows` the first so many."""
-        engine, day = self._desk.engine, self.day(asked)
-        sheet = await self._sheets.sheet(day)
-        facts, wanted = await self._facts(engine, sheet), _wanted(asked)
-        runs = list(sheet.runs.values())
-        if rows:
-            return await self._desk.threads(arrange, runs, wanted, facts, 1, rows)
-        return await self._desk.threads(arrange, runs, wanted, facts, asked.page)
+    async def worst(self, asked: BoardAsked) -> Arranged:
+        """Return the first runs of what is asked for, for a selection."""
+        return await self._reader.worst(self._day(asked), _wanted(asked), IDS)
 
-    async def printed_rows(self, request: Request, press: Press, asked: RowsAsked) -> bytes:
-        """Return the rows of some runs, printed: the same for everybody of one role who asks for them."""
-        page = await press.page(request, "board_rows.html", "/", **await self._changed(asked))
-        return bytes(page.body)
+    async def changed(self, asked: RowsAsked) -> dict[str, Any]:
+        """Return what the rows of some runs need, those that are still there, and the day's counts."""
+        sheet, rows = await self._reader.some(asked.date, asked.ids.split(",")[:ROWS])
+        return {"day": asked.date, "rows": rows, "counts": _all_counts(sheet), "looks": LOOKS}
 
-    async def _changed(self, asked: RowsAsked) -> dict[str, Any]:
-        """Return the rows of some runs of a day, those that are still there, and the day's counts."""
-        engine, ids = self._desk.engine, asked.ids.split(",")
-        sheet = await self._sheets.sheet(asked.date)
-        facts = await self._facts(engine, sheet)
-        runs = [run for run_id in ids[:200] if (run := sheet.runs.get(run_id)) is not None]
-        grouped = [(run, self._group(run, facts)) for run in runs]
-        return {
-            "day": asked.date,
-            "rows": await self._rows(grouped, engine),
-            "counts": _all_counts(sheet),
-            "looks": LOOKS,
-        }
+    def _day(self, asked: BoardAsked) -> date:
+        """Return the run date that is meant. Raises BadRequest outside the years that jobs can have."""
+        day = asked.date or self._desk.today()
+        if not FIRST_DAY <= day <= LAST_DAY:
+            raise BadRequest(f"{day} lies outside the years 1900 to 2999", mend="choose another date")
+        return day
 
-    def _group(self, run: Run, facts: Facts) -> Group:
-        return group_of(run, facts.jobs.get(run.job), facts.now, facts.paces.get(run.run_id, UNKNOWN))
-
-    async def _facts(self, engine: Engine, sheet: Sheet) -> Facts:
-        """Return what decides about the order: the jobs, the time, and how long what runs has taken."""
-        now, started = engine.clock.now(), {}
-        for run_id in list(engine.admission.holders):
-            run, attempt = sheet.runs.get(run_id), engine.desk.latest_attempt(run_id)
-            if run is not None and attempt is not None and attempt.ended_at is None:
-                started[run_id] = (run.job, attempt.started_at)
-        self._durations.listen_to(engine)
-        typical = await self._typical(job for job, _ in started.values())
-        paces = {
-            run_id: Pace((now - began).total_seconds(), typical.get(job)) for run_id, (job, began) in started.items()
-        }
-        return Facts(engine.config.jobs, now, paces)
-
-    async def _typical(self, jobs: Any) -> dict[str, float]:
-        names = set(jobs)
-        return await self._desk.threads(self._durations.of, names) if names else {}
-
-    async def _rows(self, grouped: Sequence[tuple[Run, Group]], engine: Engine) -> list[Row]:
-        """Return the rows of a page's runs: what the store knows of them, and what the loop does."""
-        now, jobs = engine.clock.now(), engine.config.jobs
-        self._durations.listen_to(engine)
-        rows = await self._desk.ask(lambda store: self._read(store, grouped, jobs, now))
-        for index, row in enumerate(rows):
-            rows[index] = told(row, self._desk.with_reason(row.run), waiting_for(engine, row.run))
-            if index % AT_ONCE == 0:
-                await asyncio.sleep(0)  # a chain of blame takes a moment, and the loop has others to serve
-        return rows
-
-    def _read(self, store: Reads, grouped: Sequence[tuple[Run, Group]], jobs: Any, now: datetime) -> list[Row]:
-        """Make the rows, with latest attempts and typical durations. Blocks: for a helper thread."""
-        latest = store.latest_attempts([run.run_id for run, _ in grouped if run.attempt])
-        typical = self._durations.of({run.job for run, _ in grouped if run.attempt})
-        return [
-            row_of(run, group, jobs.get(run.job), latest.get(run.run_id), typical.get(run.job), now)
-            for run, group in grouped
-        ]
+    def _tags(self) -> list[str]:
+        """Return every tag there is, worked out once a configuration."""
+        jobs = self._desk.engine.config.jobs
+        if jobs is not self._tagged[0]:
+            self._tagged = jobs, sorted({tag for job in jobs.values() for tag in job.tags})
+        return self._tagged[1]
 
 
 def _wanted(asked: BoardAsked) -> Wanted:

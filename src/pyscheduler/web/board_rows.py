@@ -1,6 +1,7 @@
 """From the runs of a day to the rows of a page: filter, order, cut to a page, and add what a person compares.
 
-`arrange` is for a helper thread: ten thousand runs take tens of milliseconds. It is given frozen values only.
+`arrange` is for a helper thread: to look for a text in ten thousand runs takes milliseconds. It is given frozen values
+only.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import Final
 from pyscheduler.model.job import Criticality, Job
 from pyscheduler.model.run import FINAL_STATES, Attempt, Run, RunState
 from pyscheduler.web.offers import OFFERS, Offer
+from pyscheduler.web.ranking import Place, late_among
 from pyscheduler.web.waiting_for import WaitingFor
-from pyscheduler.web.worst_first import UNKNOWN, Group, Pace, criticality_of, group_of, is_long, is_short, order_key
+from pyscheduler.web.worst_first import Group, Pace, criticality_of, is_long, is_short
 
 ROWS: Final = 200
 """Rows of one page, never more."""
@@ -29,58 +31,49 @@ class Wanted:
     criticality: Criticality | None = None
     text: str = ""
 
-    def admits(self, run: Run, job: Job | None) -> bool:
-        """Whether a run is wanted, its state aside."""
+    def of(self, places: Sequence[Place], jobs: Mapping[str, Job]) -> Sequence[Place]:
+        """Return those that are wanted, in the same order."""
+        if self.states:
+            places = [place for place in places if place.run.state in self.states]
+        if self.tag or self.criticality is not None:
+            names = {job.name for job in jobs.values() if self._admits(job)}
+            gone = self._admits(None)
+            places = [place for place in places if (gone if place.run.job not in jobs else place.run.job in names)]
+        return self._saying(places, jobs) if self.text else places
+
+    def _admits(self, job: Job | None) -> bool:
         if self.tag and (job is None or self.tag not in job.tags):
             return False
-        if self.criticality is not None and criticality_of(job) is not self.criticality:
-            return False
-        return not self.text or self._is_in(run, job)
+        return self.criticality is None or criticality_of(job) is self.criticality
 
-    def _is_in(self, run: Run, job: Job | None) -> bool:
+    def _saying(self, places: Sequence[Place], jobs: Mapping[str, Job]) -> Sequence[Place]:
+        """Return those in whose run id (which begins with the job's name), reason or tags the text stands."""
         needle = self.text.casefold()
-        texts = (run.job, run.reason, run.run_id, *(job.tags if job is not None else ()))
-        return any(needle in text.casefold() for text in texts)
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What surrounds the runs of a day. `paces` are those of running attempts, by run id."""
-
-    jobs: Mapping[str, Job]
-    now: datetime
-    paces: Mapping[str, Pace]
+        tagged = {job.name for job in jobs.values() if job.tags and any(needle in tag.casefold() for tag in job.tags)}
+        return [
+            place
+            for place in places
+            if needle in (run := place.run).run_id.casefold() or needle in run.reason.casefold() or run.job in tagged
+        ]
 
 
 @dataclass(frozen=True, slots=True)
 class Arranged:
     """The runs of one page in order, each with its group, and how many there are in all."""
 
-    runs: Sequence[tuple[Run, Group]]
+    places: Sequence[Place]
     matching: int
     page: int
     pages: int
     late: int
 
 
-def arrange(runs: Sequence[Run], wanted: Wanted, facts: Facts, page: int, rows: int = ROWS) -> Arranged:
-    """Return one page of what is wanted, worst first. A page beyond the last is the last."""
-    chosen = []
-    late = 0
-    for run in runs:
-        job = facts.jobs.get(run.job)
-        if wanted.states and run.state not in wanted.states:
-            continue
-        if not wanted.admits(run, job):
-            continue
-        group = group_of(run, job, facts.now, facts.paces.get(run.run_id, UNKNOWN))
-        late += group is Group.LATE
-        chosen.append((order_key(run, group, criticality_of(job)), run, group))
-    chosen.sort(key=lambda each: each[0])
+def arrange(places: Sequence[Place], wanted: Wanted, jobs: Mapping[str, Job], page: int, rows: int = ROWS) -> Arranged:
+    """Return one page of what is wanted of a day in its order. A page beyond the last is the last."""
+    chosen = wanted.of(places, jobs)
     pages = max(1, -(-len(chosen) // rows))
     page = min(max(1, page), pages)
-    shown = [(run, group) for _, run, group in chosen[(page - 1) * rows : page * rows]]
-    return Arranged(shown, len(chosen), page, pages, late)
+    return Arranged(chosen[(page - 1) * rows : page * rows], len(chosen), page, pages, late_among(chosen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +102,31 @@ class Row:
         if self.took_s is None or not self.typical_s:
             return None
         return min(9999, round(100 * self.took_s / self.typical_s))
+
+    @property
+    def bar(self) -> float:
+        """How long the bar is: the typical time fills half of its 60 pixels."""
+        return min(60, round((self.percent or 0) * 0.3, 1))
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether its criticality is worth a word."""
+        return self.job is not None and self.job.criticality >= Criticality.HIGH
+
+    @property
+    def must_say(self) -> bool:
+        """Whether its job asks for a reason with every action."""
+        return self.job is not None and self.job.require_reason
+
+    @property
+    def allow(self) -> Sequence[str]:
+        """The teams that its job lets act on it; empty for all."""
+        return () if self.job is None else self.job.allow
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """Its job's."""
+        return () if self.job is None else self.job.tags
 
     @property
     def is_late(self) -> bool:
@@ -144,4 +162,6 @@ def _flag(run: Run, job: Job | None, pace: Pace) -> str:
 
 def told(row: Row, run: Run, waiting: WaitingFor | None) -> Row:
     """Return a row with what only the loop can tell: the reason that people are shown, and whom the run waits for."""
+    if run is row.run and waiting is None:
+        return row
     return replace(row, run=run, waiting=waiting)

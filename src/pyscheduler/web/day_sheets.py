@@ -20,10 +20,13 @@ from pyscheduler.api.desk import FrontDesk
 from pyscheduler.engine.core import Engine
 from pyscheduler.model.run import Run, RunState
 from pyscheduler.store.reads import Reads
+from pyscheduler.web.ranking import Ranking
 
 RUNS: Final = 50_000
 SHEETS: Final = 4
 KEPT_S: Final = 600.0
+SLICE: Final = 1000
+"""Open runs looked up in one turn of the loop: a millisecond."""
 
 
 @dataclass(slots=True)
@@ -36,6 +39,14 @@ class Sheet:
     holds_all: bool = True
     version: int = 0
     reading: asyncio.Task[None] | None = None
+    ranking: Ranking = field(default_factory=Ranking)
+    _listed: tuple[int, list[Run]] | None = None
+
+    def listed(self) -> list[Run]:
+        """Return the runs as a list that nothing changes afterwards; the same one until a run changes."""
+        if self._listed is None or self._listed[0] != self.version:
+            self._listed = self.version, list(self.runs.values())
+        return self._listed[1]
 
     def take(self, run: Run) -> None:
         """Take a run's newest state."""
@@ -73,24 +84,29 @@ class DaySheets:
     async def _read(self, day: date, sheet: Sheet) -> None:
         """Fill a sheet: all open runs of the day, and its ended ones. A sheet that cannot be read is forgotten."""
         try:
-            open_runs = self._open_runs(day)
-            found, all_counts = await self._desk.ask(lambda store: _ended(store, day))
+            open_runs = await self._open_runs(day)
+            runs, counts, holds_all = await self._desk.ask(lambda store: _filled(store, day, open_runs))
         except BaseException:
             if self._sheets.get(day) is sheet:
                 del self._sheets[day]
             raise
-        heard, sheet.runs = sheet.runs, {run.run_id: run for run in (*found, *open_runs)}
-        sheet.counts = Counter(run.state for run in sheet.runs.values())
-        sheet.holds_all = all_counts is None
-        sheet.counts = sheet.counts if all_counts is None else Counter(all_counts)
+        heard, sheet.runs, sheet.counts, sheet.holds_all = sheet.runs, runs, counts, holds_all
+        sheet.version += 1
         for run in heard.values():  # newer than what the read found
             sheet.take(run)
         sheet.reading = None
 
-    def _open_runs(self, day: date) -> list[Run]:
+    async def _open_runs(self, day: date) -> list[Run]:
+        """Return the day's open runs, looked up in slices of a turn of the loop; what changes meanwhile is heard."""
         book, ending = self._desk.engine.book, f".{day.isoformat()}."
-        shown = (book.published(run_id) for run_id in list(book.open_ids()) if ending in run_id)
-        return [run for run in shown if run is not None]
+        ids = [run_id for run_id in book.open_ids() if ending in run_id]
+        found = []
+        for index, run_id in enumerate(ids, 1):
+            if (run := book.published(run_id)) is not None:
+                found.append(run)
+            if index % SLICE == 0:
+                await asyncio.sleep(0)
+        return found
 
     def _listen_to(self, engine: Engine) -> None:
         """Hear of this engine's runs from now on; another one's sheets are worth nothing."""
@@ -105,7 +121,9 @@ class DaySheets:
             sheet.take(run)
 
 
-def _ended(store: Reads, day: date) -> tuple[list[Run], dict[RunState, int] | None]:
-    """Return a day's ended runs as far as a sheet holds them; with all counts where that is not all. Blocks."""
-    found, is_all = store.ended_of_date(day, RUNS)
-    return found, None if is_all else store.counts_by_state(day)
+def _filled(store: Reads, day: date, open_runs: list[Run]) -> tuple[dict[str, Run], Counter[RunState], bool]:
+    """Return a day's runs as far as a sheet holds them, the counts of all, and whether it holds all. Blocks."""
+    found, holds_all = store.ended_of_date(day, RUNS)
+    runs = {run.run_id: run for run in (*found, *open_runs)}
+    counts = Counter(run.state for run in runs.values()) if holds_all else Counter(store.counts_by_state(day))
+    return runs, counts, holds_all

@@ -5,6 +5,7 @@ A frame can be made while no engine runs: then it says so, and keeps the name an
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -15,6 +16,7 @@ from starlette.types import Scope
 from pyscheduler.api.callers import Caller, Role, Via
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.host import Phase
+from pyscheduler.api.intent import masked
 from pyscheduler.engine.clock import SystemClock
 from pyscheduler.engine.pauses import EVERYTHING
 from pyscheduler.errors import Unavailable
@@ -61,6 +63,8 @@ class Frame:
     here: str
     newest: str
     """The id of the newest event when the page was asked for; empty where nobody noted it."""
+    csrf: str
+    """The session's token as this one page carries it; empty where there is none."""
 
     @property
     def may_act(self) -> bool:
@@ -110,4 +114,5 @@ class Frames:
             places=() if caller is STRANGER else tuple(place for place in PLACES if caller.role.covers(place.role)),
             here=here,
             newest=scope.get("state", {}).get("newest", ""),
+            csrf=masked(caller.csrf, secrets.token_bytes(len(caller.csrf))),
         )

@@ -18,6 +18,7 @@ from pyscheduler.api.desk import FrontDesk
 from pyscheduler.model.run import RunState
 from pyscheduler.web import assets, words
 from pyscheduler.web.frame import Frames
+from pyscheduler.web.packing import WORTH_IT, packed, takes_gzip
 
 POLICY: Final = "; ".join(
     (
@@ -69,6 +70,10 @@ class Press:
         """The id of the newest event that the stream has told."""
         return self._desk.hub.newest
 
+    async def warm_up(self) -> None:
+        """Make ready what the board is printed with, on a helper thread: the first to look would wait for that."""
+        await self._desk.threads(self._jinja.get_template, "board.html")
+
     async def page(
         self, request: HTTPConnection, template: str, here: str = "", *, status: int = 200, **values: Any
     ) -> Response:
@@ -76,9 +81,16 @@ class Press:
 
         A template is given `frame` and `times` beside the values. Raises Unavailable where too many wait already.
         """
-        frame = self._frames.frame(request.scope, here)
-        given = {"frame": frame, "times": frame.times} | values
-        return HTMLResponse(await self._desk.threads(self._print, template, given), status, dict(HEADERS))
+        given = self._given(request.scope, here) | values
+        packs = takes_gzip(request.headers.getlist("accept-encoding"))
+        return await self._desk.threads(self._whole, template, given, status, packs=packs)
+
+    def _whole(self, template: str, given: dict[str, Any], status: int, *, packs: bool) -> Response:
+        """Print a page down to its bytes. For a helper thread, so that the loop has nothing left to do but send."""
+        body, headers = self._print(template, given).encode(), HEADERS | {"Vary": "Accept-Encoding"}
+        if packs and len(body) >= WORTH_IT:
+            body, headers["Content-Encoding"] = packed(body), "gzip"
+        return HTMLResponse(body, status, headers)
 
     def small_page(self, request: HTTPConnection, template: str, *, status: int, **values: Any) -> Response:
         """Return a page of a few lines, printed here and now: a refusal must not wait behind what it refuses."""
@@ -86,8 +98,12 @@ class Press:
 
     def text(self, scope: Scope, template: str, **values: Any) -> str:
         """Return a page of a few lines as text, for whoever sends it with headers of their own."""
-        frame = self._frames.frame(scope)
-        return self._print(template, {"frame": frame, "times": frame.times} | values)
+        return self._print(template, self._given(scope) | values)
+
+    def _given(self, scope: Scope, here: str = "") -> dict[str, Any]:
+        """Return what every template is given."""
+        frame = self._frames.frame(scope, here)
+        return {"frame": frame, "times": frame.times}
 
     def _print(self, template: str, values: dict[str, Any]) -> str:
         return self._jinja.get_template(template).render(values)

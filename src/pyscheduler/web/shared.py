@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Final
+from typing import Final, Generic, TypeVar
+
+T = TypeVar("T")
 
 KEPT_S: Final = 0.5
 MOST: Final = 200
 """Answers kept at once; beyond that each is worked out alone."""
 
 
-class Shared:
+class Shared(Generic[T]):
     """Answers under way and just given, by key."""
 
     def __init__(self) -> None:
-        self._answers: dict[Hashable, asyncio.Future[bytes]] = {}
+        self._answers: dict[Hashable, asyncio.Future[T]] = {}
 
-    async def once(self, key: Hashable, make: Callable[[], Awaitable[bytes]]) -> bytes:
+    async def once(self, key: Hashable, make: Callable[[], Awaitable[T]]) -> T:
         """Return the answer for a key, worked out by whoever comes first. Raises what `make` raises."""
         answer = self._answers.get(key)
         if answer is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from pyscheduler.model.run import Outcome, RunState
@@ -121,6 +121,15 @@ def _escaped(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+class Moment(NamedTuple):
+    """An instant as pages write it: for machines, in full, alone where it lies on the day seen from, and its offset."""
+
+    utc: str
+    full: str
+    clock: str
+    offset: str
+
+
 @dataclass(frozen=True, slots=True)
 class Times:
     """Writes instants down as the walls of one zone show them, seen from a day."""
@@ -132,6 +141,14 @@ class Times:
         """Return the instant with the zone's offset."""
         return instant.astimezone(self.zone)
 
+    def moment(self, instant: datetime) -> Moment:
+        """Return the four in one: a page of two hundred rows has five hundred of them."""
+        full = self.full(instant)
+        clock, day = full[11:19], self.today.isoformat()
+        if full[:10] != day:
+            clock = f"{full[5:10] if full[:4] == day[:4] else full[:10]} {clock}"
+        return Moment(self.utc(instant), full, clock, full[19:].removesuffix(":00"))
+
     def utc(self, instant: datetime) -> str:
         """Return what a machine reads: ISO 8601 in UTC."""
         return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -142,16 +159,11 @@ class Times:
 
     def clock(self, instant: datetime) -> str:
         """Return the time alone where the instant lies on the day seen from, with the date in front where not."""
-        local = self.local(instant)
-        clock = f"{local:%H:%M:%S}"
-        if local.date() == self.today:
-            return clock
-        return f"{local:%m-%d} {clock}" if local.year == self.today.year else f"{local:%Y-%m-%d} {clock}"
+        return self.moment(instant).clock
 
     def offset(self, instant: datetime) -> str:
         """Return the zone's offset at an instant: `+02`, `+05:30`."""
-        text = self.local(instant).isoformat()[-6:]
-        return text.removesuffix(":00")
+        return self.moment(instant).offset
 
     def seen_from(self, day: date) -> Times:
         """Return the same, seen from another day."""

@@ -89,7 +89,10 @@ def group_of(run: Run, job: Job | None, now: datetime, pace: Pace = UNKNOWN) -> 
     return group
 
 
-def order_key(run: Run, group: Group, criticality: Criticality) -> tuple[int, int, datetime, str, int]:
+Key = tuple[int, int, datetime, str, int]
+
+
+def order_key(run: Run, group: Group, criticality: Criticality) -> Key:
     """Return what a board is sorted by."""
     return (group, -criticality, run.scheduled_at, run.job, run.seq)
 
@@ -101,12 +104,16 @@ def criticality_of(job: Job | None) -> Criticality:
 
 def is_late(run: Run, job: Job | None, now: datetime) -> bool:
     """Whether a run should have started by now and nothing of it ever did."""
-    if run.state not in NOT_STARTED or run.attempt or (run.not_before is not None and run.not_before > now):
-        return False
-    deadline = deadline_of(run, job)
-    if deadline is not None:
-        return now > deadline
-    return now - max(run.scheduled_at, run.created_at) > LATE_AFTER
+    limit = late_from(run, job)
+    return limit is not None and now > limit
+
+
+def late_from(run: Run, job: Job | None) -> datetime | None:
+    """Return the instant after which a run is late if nothing of it has started; None for one that cannot be."""
+    if run.state not in NOT_STARTED or run.attempt:
+        return None
+    limit = deadline_of(run, job) or max(run.scheduled_at, run.created_at) + LATE_AFTER
+    return limit if run.not_before is None else max(limit, run.not_before)
 
 
 def deadline_of(run: Run, job: Job | None) -> datetime | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pyscheduler.api.callers import Caller, Role, Via
-from pyscheduler.api.intent import check, fields_of, header, is_form, is_loopback_host, is_own_origin
+from pyscheduler.api.intent import check, fields_of, header, is_form, is_loopback_host, is_own_origin, masked
 from pyscheduler.errors import Forbidden
 
 FORM = "application/x-www-form-urlencoded"
@@ -56,6 +58,25 @@ def test_a_form_may_bring_the_token_as_a_field() -> None:
     ):
         with pytest.raises(Forbidden):
             check(somebody(Via.SESSION), scope(**headers), body)
+
+
+@given(st.binary(min_size=5, max_size=5))
+def test_a_page_may_send_the_token_as_it_carries_it(pad: bytes) -> None:
+    """Masked, which is another text for each page and yields nothing without the rest of it."""
+    text = masked("right", pad)
+    check(somebody(Via.SESSION), scope(x_csrf_token=text))
+    check(somebody(Via.SESSION), scope(content_type=FORM), b"csrf_token=" + text.encode())
+    for wrong in (text[:-4], text + "AAAA", masked("wrong", pad), masked("right", pad)[::-1], "é", "=" * len(text)):
+        with pytest.raises(Forbidden):
+            check(somebody(Via.SESSION), scope(x_csrf_token=wrong))
+
+
+def test_a_masked_token_has_nothing_in_common_with_the_next() -> None:
+    """The same session, two pages; who has no token gets none."""
+    assert masked("right", b"\0\0\0\0\0") != masked("right", b"\1\2\3\4\5")
+    assert masked("", b"") == ""
+    with pytest.raises(Forbidden):
+        check(Caller("ann", via=Via.SESSION), scope(x_csrf_token=masked("", b"")))
 
 
 def test_a_session_without_a_token_can_do_nothing() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscheduler.model.job import Criticality
-from pyscheduler.model.run import Outcome, RunState
-from pyscheduler.web.board_rows import ROWS, Facts, Wanted, arrange, row_of
+from pyscheduler.model.run import Outcome, Run, RunState
+from pyscheduler.web.board_rows import ROWS, Arranged, Wanted, arrange, row_of
+from pyscheduler.web.ranking import Facts, Ranking
 from pyscheduler.web.worst_first import Group
 from tests.builders import NOON, a_job, a_run, an_attempt, ended_attempt, running
 
@@ -18,11 +20,16 @@ JOBS = {
     "mail": a_job("mail", tags=("post",)),
 }
 FACTS = Facts(JOBS, NOON, {})
+EVERYTHING = Wanted()
+
+
+def page_of(runs: Sequence[Run], wanted: Wanted = EVERYTHING, page: int = 1, rows: int = ROWS) -> Arranged:
+    return arrange(Ranking().order(runs, 0, FACTS), wanted, JOBS, page, rows)
 
 
 def names(wanted: Wanted) -> list[str]:
     runs = [a_run("load", state=RunState.FAILED, reason="exit 3"), a_run("mail"), a_run("gone", state=RunState.BLOCKED)]
-    return [run.job for run, _ in arrange(runs, wanted, FACTS, 1).runs]
+    return [place.run.job for place in page_of(runs, wanted).places]
 
 
 def test_what_is_left_empty_does_not_restrict() -> None:
@@ -44,21 +51,21 @@ def test_filters_hold_together() -> None:
 def test_pages_hold_everybody_once(count: int, rows: int) -> None:
     """Every run stands on exactly one page, no page is longer than it may be, and the order goes on across pages."""
     runs = [a_run("load", seq=n + 1, scheduled_at=NOON + timedelta(seconds=n % 7)) for n in range(count % 40)]
-    pages = arrange(runs, Wanted(), FACTS, 1, rows).pages
-    shown = [arrange(runs, Wanted(), FACTS, page, rows).runs for page in range(1, pages + 1)]
+    pages = page_of(runs, rows=rows).pages
+    shown = [page_of(runs, page=page, rows=rows).places for page in range(1, pages + 1)]
     assert all(len(page) <= rows for page in shown)
-    everyone = [run for page in shown for run, _ in page]
+    everyone = [place.run for page in shown for place in page]
     assert everyone == sorted(runs, key=lambda run: (run.scheduled_at, run.seq))
 
 
 def test_a_page_beyond_the_last_is_the_last() -> None:
-    found = arrange([a_run()], Wanted(), FACTS, 99)
-    assert (found.page, found.pages, len(found.runs)) == (1, 1, 1)
+    found = page_of([a_run()], page=99)
+    assert (found.page, found.pages, len(found.places)) == (1, 1, 1)
 
 
 def test_a_page_never_holds_more_than_two_hundred() -> None:
     runs = [a_run(seq=n) for n in range(1, 402)]
-    assert [len(arrange(runs, Wanted(), FACTS, page).runs) for page in (1, 2, 3)] == [ROWS, ROWS, 1]
+    assert [len(page_of(runs, page=page).places) for page in (1, 2, 3)] == [ROWS, ROWS, 1]
 
 
 def test_a_running_row_counts_up_to_now() -> None:

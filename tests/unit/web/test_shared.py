@@ -19,7 +19,7 @@ async def test_those_who_ask_together_share_the_answer() -> None:
         await asyncio.sleep(0)
         return b"rows"
 
-    shared = Shared()
+    shared = Shared[bytes]()
     assert await asyncio.gather(*(shared.once("a", make) for _ in range(50))) == [b"rows"] * 50
     assert asked == 1
     await shared.once("b", make)
@@ -34,7 +34,7 @@ async def test_one_who_goes_away_takes_nothing_from_the_others() -> None:
         await go.wait()
         return b"rows"
 
-    shared = Shared()
+    shared = Shared[bytes]()
     first, second = (asyncio.create_task(shared.once("a", make)) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()
@@ -50,7 +50,7 @@ async def test_answers_are_bounded() -> None:
     async def make() -> bytes:
         return b""
 
-    shared = Shared()
+    shared = Shared[bytes]()
     for key in range(MOST + 50):
         await shared.once(key, make)
     assert len(shared._answers) == MOST

@@ -285,7 +285,7 @@ document.addEventListener("rowkey", (event) => {
   if (!document.body.hasAttribute("data-may-act")) return;
   const runs = picked.size ? [...picked] : [row.dataset.run];
   if (key === "r") act("rerun", runs);
-  if (key === "h") act(picked.size ? "hold" : row.dataset.hold, runs);
+  if (key === "h") act(!picked.size && row.dataset.state === "held" ? "release" : "hold", runs);
 });
 document.addEventListener("keydown", (event) => {
   touched = performance.now();
