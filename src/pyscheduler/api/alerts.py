@@ -15,7 +15,7 @@ from pyscheduler.api.answers import Json, written
 from pyscheduler.api.asking import Act, AlertsAsked, DeadAsked, ReplayAct
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
-from pyscheduler.api.views import ALERT_COLUMNS, alert_view, dead_view, delivery_view
+from pyscheduler.api.told_views import ALERT_COLUMNS, alert_view, dead_view, delivery_view
 from pyscheduler.store.questions import AlertQuery
 
 

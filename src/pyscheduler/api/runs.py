@@ -14,11 +14,11 @@ from pyscheduler.api.answers import Json, written
 from pyscheduler.api.asking import Order, RunsAsked
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.jobs import jobs_tagged
+from pyscheduler.api.told_views import alert_view
 from pyscheduler.api.views import (
     ATTEMPT_COLUMNS,
     RUN_COLUMNS,
     View,
-    alert_view,
     attempt_view,
     event_view,
     run_view,

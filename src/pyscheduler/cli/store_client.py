@@ -22,14 +22,11 @@ from pyscheduler.api.audit import query_of as rows_asked
 from pyscheduler.api.events import query_of as lines_asked
 from pyscheduler.api.runs import one_run, page_with_latest
 from pyscheduler.api.runs import query_of as runs_asked
+from pyscheduler.api.told_views import alert_view, audit_view, dead_view, verified_view
 from pyscheduler.api.views import (
-    alert_view,
-    audit_view,
-    dead_view,
     event_view,
     pause_view,
     run_view,
-    verified_view,
 )
 from pyscheduler.cli.client import Json
 from pyscheduler.cli.faults import CommandError, Refused, Unreachable

@@ -81,9 +81,9 @@ class Deadlines:
         self._forget(run_id)
         if due is None or self._stopped:
             return
-        bell: Cancel | None = None
-        if due <= since:
-            pass  # over before it was seen here: kept, so that nobody arms it later
+        bell: Cancel | None = None  # of one that never rings: kept, so that nobody arms it later
+        if not alerting.may_ring(due, since):
+            bell = None
         elif by_wall:
             bell = self._clock.call_at(due, lambda: self._rung(run_id))
         else:

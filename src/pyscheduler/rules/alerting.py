@@ -135,6 +135,15 @@ def end_deadline(attempt: Attempt, job: Job) -> datetime | None:
     return None if job.max_runtime_s is None else attempt.started_at + timedelta(seconds=job.max_runtime_s)
 
 
+def may_ring(deadline: datetime, since: datetime) -> bool:
+    """Return whether a deadline is news for who watches from `since` on: one that had passed by then never is.
+
+    `since` is when a run was first seen here, or after a restart the last sign of life of the scheduler before, which
+    has told what was due until then.
+    """
+    return deadline > since
+
+
 def never_started(run: Run, job: Job, deadline: datetime, now: datetime) -> Alert | None:
     """Return what a deadline that has passed means for a run."""
     if not run.is_fresh or run.state not in NOT_STARTED or not wants(job, AlertKind.NEVER_STARTED):
@@ -164,7 +173,9 @@ def ran_too_long(run: Run, attempt: Attempt, job: Job, last_sign: datetime, now:
     lost attempt nobody knows how long it ran.
     """
     deadline, ended_at, most = end_deadline(attempt, job), attempt.ended_at, job.max_runtime_s
-    if most is None or deadline is None or ended_at is None or not last_sign < deadline < ended_at:
+    if most is None or deadline is None or ended_at is None or deadline >= ended_at:
+        return None
+    if not may_ring(deadline, last_sign):
         return None
     if attempt.outcome is Outcome.LOST or not wants(job, AlertKind.TOO_LONG):
         return None

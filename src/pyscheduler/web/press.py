@@ -7,7 +7,7 @@ was not given fails at once (StrictUndefined).
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import HTTPConnection
@@ -15,30 +15,11 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
 from pyscheduler.api.desk import FrontDesk
+from pyscheduler.api.pages import HEADERS
 from pyscheduler.model.run import RunState
 from pyscheduler.web import assets, words
 from pyscheduler.web.frame import Frames
 from pyscheduler.web.packing import WORTH_IT, packed, takes_gzip
-
-POLICY: Final = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-        "font-src 'self'",
-    )
-)
-HEADERS: Final = {
-    "Content-Security-Policy": POLICY,
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-}
 
 
 class Press:
@@ -87,7 +68,7 @@ class Press:
 
     def _whole(self, template: str, given: dict[str, Any], status: int, *, packs: bool) -> Response:
         """Print a page down to its bytes. For a helper thread, so that the loop has nothing left to do but send."""
-        body, headers = self._print(template, given).encode(), HEADERS | {"Vary": "Accept-Encoding"}
+        body, headers = self._print(template, given).encode(), {**HEADERS, "Vary": "Accept-Encoding"}
         if packs and len(body) >= WORTH_IT:
             body, headers["Content-Encoding"] = packed(body), "gzip"
         return HTMLResponse(body, status, headers)

@@ -224,3 +224,9 @@ def test_an_overrun_that_nobody_saw_is_told_if_it_is_known(sign_min: int, outcom
     assert alerting.ran_too_long(run, attempt, quiet, start, LATER) is None
     in_time = a_job(max_runtime_s=2700.0)
     assert alerting.ran_too_long(run, attempt, in_time, start, LATER) is None
+
+
+@pytest.mark.parametrize(("seconds", "rings"), [(-1, False), (0, False), (1, True)])
+def test_a_deadline_that_had_passed_before_is_no_news(seconds: int, rings: bool) -> None:
+    """Whoever watches from an instant on hears of what falls after it; that instant itself was somebody else's."""
+    assert alerting.may_ring(NOON + timedelta(seconds=seconds), NOON) is rings
