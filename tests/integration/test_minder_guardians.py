@@ -180,6 +180,7 @@ async def test_without_any_guardian_a_kill_still_acts(tmp_path: Path) -> None:
     async with minders(tmp_path) as (launcher, yard):
         script = "setsid sh -c \"trap '' TERM; while :; do date >> grows; sleep 0.05; done\" & " + WAITS
         handle, pid = await orphan(launcher, yard.spec(script, kill_grace_s=0.3), yard)
+        await until(yard.file("grows").exists)
         handle.terminate("kill")
         result = await handle.wait()
         assert result.lost is not None

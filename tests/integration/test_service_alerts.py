@@ -134,7 +134,7 @@ def test_fc_052_a_full_disk_is_told_by_a_path_that_needs_none(tmp_path: Path, re
                     continue
         service.until(lambda: service.ask("POST", "/api/jobs/bad/trigger", {}).status == 503, "it fails stop")
         service.until(lambda: any("scheduler_failed" in each for each in told(receiver)), "it is told")
-        alert = receiver.got[-1].json
+        alert = next(each.json for each in receiver.got if "scheduler_failed" in each.json["alert_id"])
         assert (alert["job"], alert["criticality"]) == (None, "critical")
         ballast.unlink()
         service.until(lambda: any(":recovered:" in each for each in told(receiver)), "its end is told")
