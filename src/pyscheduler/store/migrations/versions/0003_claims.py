@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from pyscheduler.store.schema import text_of
+
 revision = "0003"
 down_revision = "0002"
 branch_labels = None
@@ -46,7 +48,7 @@ def upgrade() -> None:
 
 
 def _text(name: str) -> sa.Column[str]:
-    return sa.Column(name, sa.String, nullable=False, server_default=sa.text("''"))
+    return sa.Column(name, text_of(), nullable=False, server_default=sa.text("''"))
 
 
 def _number(name: str) -> sa.Column[int]:
@@ -82,7 +84,7 @@ def _runs() -> None:
 
 
 def _attempts() -> None:
-    for column in (_instant("revoked_at"), sa.Column("revoke_reason", sa.String), _instant("reported_at")):
+    for column in (_instant("revoked_at"), sa.Column("revoke_reason", text_of()), _instant("reported_at")):
         op.add_column("attempts", column)
     granted = sa.text("inc_id IS NOT NULL")
     op.create_index(
