@@ -30,6 +30,13 @@ async def nursery_of(launcher: MinderLauncher, yard: Yard) -> int:
     return found.parent
 
 
+def living(launcher: MinderLauncher) -> link.Link:
+    """Return the way to the nursery that takes orders now."""
+    found = launcher._starter._link
+    assert found is not None
+    return found
+
+
 async def settled(nursery: int) -> None:
     """Wait until a nursery that was given up has gone through its orders and ended."""
     await until(lambda: not alive(nursery), "the old nursery has ended")
@@ -71,14 +78,18 @@ async def test_a_nursery_that_takes_no_order_is_replaced(tmp_path: Path, monkeyp
     """Closed, not killed: the same order starts under the next one, once, and its running attempts are followed."""
     async with minders(tmp_path) as (launcher, yard):
         running = await launcher.launch(yard.spec("while [ ! -e go ]; do sleep 0.02; done; exit 4"))
-        monkeypatch.setattr(link, "TAKE_S", 0.3)  # the first order waited for a nursery that was still being born
         assert running.pid is not None
         found = kernel.stat(running.pid)
         assert found is not None
         nursery = found.parent
         kill(nursery, signal.SIGSTOP)
         spec = yard.spec("echo x >> ran; exit 5")
-        assert (await (await launcher.launch(spec)).wait()).exit_code == 5
+        stopped = living(launcher)
+        with monkeypatch.context() as patch:
+            patch.setattr(link, "TAKE_S", 0.3)  # for the stopped one only: its successor has yet to be born
+            launching = asyncio.ensure_future(launcher.launch(spec))
+            await until(lambda: not stopped.open, "the stopped nursery was given up")
+        assert (await (await launching).wait()).exit_code == 5
         assert alive(nursery)
         kill(nursery, signal.SIGCONT)
         yard.file("go").touch()
@@ -89,22 +100,26 @@ async def test_a_nursery_that_takes_no_order_is_replaced(tmp_path: Path, monkeyp
 
 async def test_a_nursery_that_takes_its_orders_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long its attempts run: what was read counts, and is told."""
-    monkeypatch.setattr(link, "TAKE_S", 0.3)
     async with minders(tmp_path) as (launcher, yard):
         nursery = await nursery_of(launcher, yard)
-        running = await launcher.launch(yard.spec("sleep 1; exit 4"))
+        running = await launcher.launch(yard.spec("while [ ! -e go ]; do sleep 0.02; done; exit 4"))
+        with monkeypatch.context() as patch:
+            patch.setattr(link, "TAKE_S", 0.0)
+            living(launcher)._check()  # as the timer does, when no order may be left in the socket any more
+        yard.file("go").touch()
         assert (await running.wait()).exit_code == 4
         assert await nursery_of(launcher, yard) == nursery
 
 
 async def test_after_ten_seconds_launch_looks_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No word from anybody: the order is revoked, and the error means that nothing can start any more."""
-    monkeypatch.setattr(starting, "LAUNCH_S", 0.3)
     async with minders(tmp_path) as (launcher, yard):
         nursery = await nursery_of(launcher, yard)
         kill(nursery, signal.SIGSTOP)
-        with pytest.raises(LaunchError, match="nothing was started"):
-            await launcher.launch(yard.spec("touch ran"))
+        with monkeypatch.context() as patch:
+            patch.setattr(starting, "LAUNCH_S", 0.3)
+            with pytest.raises(LaunchError, match="nothing was started"):
+                await launcher.launch(yard.spec("touch ran"))
         kill(nursery, signal.SIGCONT)
         assert (await (await launcher.launch(yard.spec("true"))).wait()).exit_code == 0
         assert not yard.file("ran").exists()
@@ -160,9 +175,7 @@ async def test_a_late_minder_finds_nothing_of_a_discarded_attempt(tmp_path: Path
             patch.setattr(link.Link, "send", remember)
             await (await launcher.launch(spec)).wait()
         await launcher.discard([yard.ref(spec)])
-        living = launcher._starter._link
-        assert living is not None
-        assert living.send(sent[0])
+        assert living(launcher).send(sent[0])
         assert (await (await launcher.launch(yard.spec("true"))).wait()).exit_code == 0
         await launcher.close()
         await settled(nursery)

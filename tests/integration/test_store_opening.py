@@ -18,7 +18,7 @@ import pytest
 
 from pyscheduler.errors import StoreDamaged, StoreForeign, StoreLocked, StoreUnavailable
 from pyscheduler.model.run import RunState
-from pyscheduler.store import Batch, Store, schema
+from pyscheduler.store import Batch, Store, driver, schema
 from pyscheduler.store.files import StoreFiles
 from tests.contract.store_kit import NOON, STORES, OpenAgain, a_run, opener
 
@@ -260,9 +260,13 @@ def test_damage_seen_by_a_read_stops_all_writing_and_leaves_the_file(
     closed: StoreFiles, open_again: OpenAgain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A large file's damage shows when it is read; from then on the file and its log stay as they are."""
+    with closing(driver.open_reader(closed.database)) as connection:
+        named = "SELECT rootpage FROM sqlite_master WHERE tbl_name = 'runs' AND rootpage > 0"
+        (page_size,) = connection.execute("PRAGMA page_size").fetchone()
+        pages = [page for (page,) in connection.execute(named)]
     content = bytearray(closed.database.read_bytes())
-    middle = len(content) // 2 // 4096 * 4096
-    content[middle : middle + 4096] = b"\xff" * 4096
+    for page in pages:
+        content[(page - 1) * page_size : page * page_size] = b"\xff" * page_size
     closed.database.write_bytes(content)
     monkeypatch.setattr("pyscheduler.store.migrate.QUICK_CHECK_BYTES", 0)
     store = open_again()

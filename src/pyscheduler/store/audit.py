@@ -13,8 +13,7 @@ from functools import cache, partial
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import LargeBinary, and_, bindparam, cast, delete, func, or_, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import LargeBinary, and_, bindparam, cast, delete, func, insert, or_, select
 
 from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.batch import Batch

@@ -19,7 +19,7 @@ from pyscheduler.store import rows, schema
 from pyscheduler.store.questions import LatestRow
 from pyscheduler.store.readers import Read, Snapshot
 from pyscheduler.store.recall import PIECE, pieces
-from pyscheduler.store.statements import Statement, compiled
+from pyscheduler.store.statements import Statement, compiled, json_list
 from pyscheduler.store.streams import Row
 
 JOBS: Final = 100
@@ -116,7 +116,7 @@ def _jobs_after() -> Statement:
 
 def _job_dates() -> Select[Any]:
     """Return the statement for each chosen job's run dates since a day."""
-    jobs = func.json_each(bindparam("jobs")).table_valued("value", name="jobs")
+    jobs = json_list("jobs", "jobs")
     return (
         select(_runs.job, _runs.run_date)
         .select_from(jobs.join(schema.runs, _runs.job == jobs.c.value))

@@ -20,10 +20,10 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from pyscheduler.errors import StoreDamaged, StoreForeign
 from pyscheduler.store import driver, schema
+from pyscheduler.store.dialects import SQLITE, dialect_of
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.faults import DRIVER_ERRORS, RESTORE, translated
 from pyscheduler.store.files import StoreFiles, make_empty, sync_folder, sync_way_to
-from pyscheduler.store.statements import DIALECT
 
 QUICK_CHECK_BYTES: Final = 64 * 1024 * 1024
 """Up to this size a start checks every page: a quarter of a second at most."""
@@ -55,9 +55,9 @@ def create(files: StoreFiles, *, sync: bool) -> None:
 def _make_tables(connection: Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     for table in schema.metadata.sorted_tables:
-        connection.execute(str(CreateTable(table).compile(dialect=DIALECT)))
+        connection.execute(str(CreateTable(table).compile(dialect=dialect_of(SQLITE))))
         for index in sorted(table.indexes, key=lambda index: str(index.name)):
-            connection.execute(str(CreateIndex(index).compile(dialect=DIALECT)))
+            connection.execute(str(CreateIndex(index).compile(dialect=dialect_of(SQLITE))))
     connection.execute(_VERSION_TABLE)
     connection.execute("INSERT INTO alembic_version (version_num) VALUES (?)", (schema.REVISION,))
     connection.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")

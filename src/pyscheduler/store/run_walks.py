@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, func, or_, select, text
+from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, func, or_, select, text, true
 
 from pyscheduler.store import schema
-from pyscheduler.store.statements import Statement, compiled, is_one_of, on_index
+from pyscheduler.store.statements import Statement, compiled, is_one_of, json_list, on_index
 
 _runs: Final = schema.runs.c
 _INDEX: Final = {(): "runs_ended", ("job",): "runs_ended_of_job", ("run_date",): "runs_ended_of_date"}
@@ -57,9 +57,7 @@ def mark(equal: tuple[str, ...], newest_first: bool) -> Statement:
 @cache
 def choices(newest_first: bool) -> Statement:
     """Return the states and triggers (two JSON lists) that ended runs have."""
-    states, triggers = (
-        func.json_each(bindparam(name)).table_valued("value", name=name) for name in ("states", "triggers")
-    )
+    states, triggers = (json_list(name, name) for name in ("states", "triggers"))
     of_choice = select(_runs.run_id).where(
         text(schema.IS_FINAL),
         _runs.state == states.c.value,
@@ -67,16 +65,14 @@ def choices(newest_first: bool) -> Statement:
         _within(_runs, newest_first),
     )
     any_run = exists(on_index(of_choice, schema.runs, "runs_ended").correlate(states, triggers))
-    every_choice = states.join(triggers, text("1"))
+    every_choice = states.join(triggers, true())
     return compiled(select(states.c.value, triggers.c.value).select_from(every_choice).where(any_run))
 
 
 @cache
 def heads(columns: tuple[str, ...], newest_first: bool) -> Statement:
     """Return the first run of each job, state and trigger (three JSON lists) that has any, with its job in front."""
-    jobs, states, triggers = (
-        func.json_each(bindparam(name)).table_valued("value", name=name) for name in ("jobs", "states", "triggers")
-    )
+    jobs, states, triggers = (json_list(name, name) for name in ("jobs", "states", "triggers"))
     choice = schema.runs.alias("choice")
     first = select(choice.c.run_id).where(
         text(f"choice.{schema.IS_FINAL}"),
@@ -86,7 +82,7 @@ def heads(columns: tuple[str, ...], newest_first: bool) -> Statement:
         _within(choice.c, newest_first),
     )
     first_id = on_index(_in_order(first, choice.c, newest_first).limit(1), choice, "runs_ended_of_job")
-    every_choice = jobs.join(states, text("1")).join(triggers, text("1"))
+    every_choice = jobs.join(states, true()).join(triggers, true())
     found = select(jobs.c.value, *(_runs[name] for name in columns)).select_from(
         every_choice.join(schema.runs, _runs.run_id == first_id.scalar_subquery())
     )
@@ -96,7 +92,7 @@ def heads(columns: tuple[str, ...], newest_first: bool) -> Statement:
 @cache
 def of_dates(columns: tuple[str, ...], newest_first: bool) -> Statement:
     """Return the runs of some jobs (a JSON list) and a stretch of run dates, in no order."""
-    jobs = func.json_each(bindparam("jobs")).table_valued("value", name="jobs")
+    jobs = json_list("jobs", "jobs")
     of_date = and_(_runs.run_date >= bindparam("from_date"), _runs.run_date <= bindparam("to_date"))
     found = (
         select(*(_runs[name] for name in columns))

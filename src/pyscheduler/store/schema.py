@@ -69,31 +69,39 @@ metadata: Final = MetaData()
 BIG: Final = BigInteger().with_variant(Integer, "sqlite")
 """An integer of 64 bits on every database; SQLite numbers rows by themselves only under the name INTEGER."""
 
+
+def text_of(length: int | None = None) -> String:
+    """Return the type of a column of text: compared byte by byte on every database, as SQLite does."""
+    return String(length).with_variant(String(length, collation="C"), "postgresql")
+
+
+TEXT: Final = text_of()
+
 runs: Final = Table(
     "runs",
     metadata,
-    Column("run_id", String, primary_key=True),
+    Column("run_id", TEXT, primary_key=True),
     Column("scheduled_at", BIG, nullable=False),
-    Column("state", String, nullable=False),
-    Column("trigger", String, nullable=False),
-    Column("job", String, nullable=False),
-    Column("run_date", String(10), nullable=False),
+    Column("state", TEXT, nullable=False),
+    Column("trigger", TEXT, nullable=False),
+    Column("job", TEXT, nullable=False),
+    Column("run_date", text_of(10), nullable=False),
     Column("seq", Integer, nullable=False),
     Column("created_at", BIG, nullable=False),
     Column("updated_at", BIG, nullable=False),
-    Column("reason", String, nullable=False),
-    Column("cause", String, nullable=False),
+    Column("reason", TEXT, nullable=False),
+    Column("cause", TEXT, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("attempt_base", Integer, nullable=False),
     Column("reruns", Integer, nullable=False),
     Column("config_version", Integer, nullable=False),
     Column("forced", Integer, nullable=False),
-    Column("held_from", String),
+    Column("held_from", TEXT),
     Column("not_before", BIG),
     Column("queued_at", BIG),
     Column("wait_until", BIG),
     Column("token", BIG, nullable=False, server_default=text("0")),
-    Column("owner_inc", String),
+    Column("owner_inc", TEXT),
     Column("offered_at", BIG),
     CheckConstraint("run_id = job || '.' || run_date || '.' || CAST(seq AS TEXT)", name="run_id_is_made_of_its_parts"),
 )
@@ -121,27 +129,27 @@ _partial(
 attempts: Final = Table(
     "attempts",
     metadata,
-    Column("run_id", String, primary_key=True),
+    Column("run_id", TEXT, primary_key=True),
     Column("attempt", Integer, primary_key=True),
-    Column("key", String, nullable=False),
+    Column("key", TEXT, nullable=False),
     Column("started_at", BIG, nullable=False),
     Column("config_version", Integer, nullable=False),
-    Column("boot_id", String, nullable=False),
+    Column("boot_id", TEXT, nullable=False),
     Column("pid", Integer),
     Column("ended_at", BIG),
     Column("exit_code", Integer),
     Column("signal", Integer),
-    Column("outcome", String),
-    Column("reason", String, nullable=False),
-    Column("stdout_path", String, nullable=False),
-    Column("stderr_path", String, nullable=False),
-    Column("status_path", String, nullable=False),
-    Column("kill_by", String),
+    Column("outcome", TEXT),
+    Column("reason", TEXT, nullable=False),
+    Column("stdout_path", TEXT, nullable=False),
+    Column("stderr_path", TEXT, nullable=False),
+    Column("status_path", TEXT, nullable=False),
+    Column("kill_by", TEXT),
     Column("cpu_s", Float),
     Column("max_rss_bytes", BIG),
-    Column("note", String, nullable=False),
+    Column("note", TEXT, nullable=False),
     Column("token", BIG, nullable=False, server_default=text("0")),
-    Column("inc_id", String),
+    Column("inc_id", TEXT),
 )
 
 events: Final = Table(
@@ -149,11 +157,11 @@ events: Final = Table(
     metadata,
     Column("id", BIG, primary_key=True, autoincrement=True),
     Column("at", BIG, nullable=False),
-    Column("actor", String, nullable=False),
-    Column("action", String, nullable=False),
-    Column("run_id", String),
-    Column("job", String),
-    Column("detail", String, nullable=False),
+    Column("actor", TEXT, nullable=False),
+    Column("action", TEXT, nullable=False),
+    Column("run_id", TEXT),
+    Column("job", TEXT),
+    Column("detail", TEXT, nullable=False),
     sqlite_autoincrement=True,
 )
 # one run's lines; the logbook by action (a list without one merges them); the same within a job; what people did
@@ -165,8 +173,8 @@ _partial("events_of_person", events.c.actor, events.c.at, where=BY_A_PERSON)
 engine: Final = Table(
     "engine",
     metadata,
-    Column("key", String, primary_key=True),
-    Column("value", String, nullable=False),
+    Column("key", TEXT, primary_key=True),
+    Column("value", TEXT, nullable=False),
 )
 
 configs: Final = Table(
@@ -174,8 +182,8 @@ configs: Final = Table(
     metadata,
     Column("version", Integer, primary_key=True, autoincrement=False),
     Column("loaded_at", BIG, nullable=False),
-    Column("digest", String, nullable=False),
-    Column("sources", String, nullable=False),
+    Column("digest", TEXT, nullable=False),
+    Column("sources", TEXT, nullable=False),
 )
 
 # --------------------------------------- tables that later parts of the product write (jobs.md 15, DESIGN 6)
@@ -183,16 +191,16 @@ configs: Final = Table(
 alerts: Final = Table(
     "alerts",
     metadata,
-    Column("alert_id", String, primary_key=True),
-    Column("kind", String, nullable=False),
-    Column("run_id", String),
-    Column("job", String),
-    Column("run_date", String(10)),
+    Column("alert_id", TEXT, primary_key=True),
+    Column("kind", TEXT, nullable=False),
+    Column("run_id", TEXT),
+    Column("job", TEXT),
+    Column("run_date", text_of(10)),
     Column("attempt", Integer),
-    Column("criticality", String, nullable=False),
+    Column("criticality", TEXT, nullable=False),
     Column("raised_at", BIG, nullable=False),
-    Column("message", String, nullable=False),
-    Column("detail", String, nullable=False),
+    Column("message", TEXT, nullable=False),
+    Column("detail", TEXT, nullable=False),
 )
 Index("alerts_of_run", alerts.c.run_id)
 Index("alerts_by_time", alerts.c.raised_at)
@@ -200,12 +208,12 @@ Index("alerts_by_time", alerts.c.raised_at)
 deliveries: Final = Table(
     "deliveries",
     metadata,
-    Column("delivery_id", String, primary_key=True),
-    Column("alert_id", String, nullable=False),
-    Column("notifier", String, nullable=False),
-    Column("status", String, nullable=False),
+    Column("delivery_id", TEXT, primary_key=True),
+    Column("alert_id", TEXT, nullable=False),
+    Column("notifier", TEXT, nullable=False),
+    Column("status", TEXT, nullable=False),
     Column("attempts", Integer, nullable=False),
-    Column("last_error", String),
+    Column("last_error", TEXT),
     Column("updated_at", BIG, nullable=False),
 )
 Index("deliveries_of_alert", deliveries.c.alert_id)
@@ -214,32 +222,32 @@ Index("deliveries_by_status", deliveries.c.status)
 run_files: Final = Table(
     "run_files",
     metadata,
-    Column("run_id", String, primary_key=True),
-    Column("files", String, nullable=False),
+    Column("run_id", TEXT, primary_key=True),
+    Column("files", TEXT, nullable=False),
 )
 
 leases: Final = Table(
     "leases",
     metadata,
-    Column("name", String, primary_key=True),
-    Column("kind", String, nullable=False),
+    Column("name", TEXT, primary_key=True),
+    Column("kind", TEXT, nullable=False),
     Column("epoch", BIG, nullable=False, server_default=text("0")),
-    Column("holder_inc", String),
+    Column("holder_inc", TEXT),
     Column("hb_seq", BIG, nullable=False, server_default=text("0")),
     Column("started_at", BIG),
     Column("renewed_at", BIG),
     Column("lease_until", BIG),
     Column("released", Integer, nullable=False, server_default=text("0")),
-    Column("state_dir", String),
-    Column("host_id", String),
-    Column("boot_id", String),
-    Column("pid_ns", String),
+    Column("state_dir", TEXT),
+    Column("host_id", TEXT),
+    Column("boot_id", TEXT),
+    Column("pid_ns", TEXT),
     Column("pid", Integer),
     Column("start_ticks", BIG),
     Column("stopping", Integer, nullable=False, server_default=text("0")),
     Column("fenced_at", BIG),
-    Column("fenced_by", String),
-    Column("fence_reason", String),
+    Column("fenced_by", TEXT),
+    Column("fence_reason", TEXT),
 )
 """One row a node (`kind` node, `name` its incarnation) and one named `authority`: claims.md's two tables in one."""
 
@@ -248,17 +256,17 @@ leases: Final = Table(
 sessions: Final = Table(
     "sessions",
     metadata,
-    Column("session_hash", String(64), primary_key=True),
-    Column("user", String, nullable=False),
-    Column("proof", String, nullable=False),
-    Column("csrf", String, nullable=False),
+    Column("session_hash", text_of(64), primary_key=True),
+    Column("user", TEXT, nullable=False),
+    Column("proof", TEXT, nullable=False),
+    Column("csrf", TEXT, nullable=False),
     Column("created_at", BIG, nullable=False),
     Column("seen_at", BIG, nullable=False),
     Column("expires_at", BIG, nullable=False),
-    Column("address", String, nullable=False),
-    Column("agent", String, nullable=False),
+    Column("address", TEXT, nullable=False),
+    Column("agent", TEXT, nullable=False),
     Column("revoked_at", BIG),
-    Column("revoked_by", String),
+    Column("revoked_by", TEXT),
 )
 """Browsers that signed in. The cookie's value is nowhere: only its SHA-256 is.
 
@@ -271,17 +279,17 @@ audit: Final = Table(
     metadata,
     Column("id", BIG, primary_key=True, autoincrement=True),
     Column("at", BIG, nullable=False),
-    Column("actor", String, nullable=False),
-    Column("role", String, nullable=False),
-    Column("via", String, nullable=False),
-    Column("address", String, nullable=False),
-    Column("action", String, nullable=False),
-    Column("subject", String, nullable=False),
-    Column("reason", String, nullable=False),
-    Column("result", String, nullable=False),
-    Column("detail", String, nullable=False),
-    Column("previous_hash", String(64), nullable=False),
-    Column("hash", String(64), nullable=False),
+    Column("actor", TEXT, nullable=False),
+    Column("role", TEXT, nullable=False),
+    Column("via", TEXT, nullable=False),
+    Column("address", TEXT, nullable=False),
+    Column("action", TEXT, nullable=False),
+    Column("subject", TEXT, nullable=False),
+    Column("reason", TEXT, nullable=False),
+    Column("result", TEXT, nullable=False),
+    Column("detail", TEXT, nullable=False),
+    Column("previous_hash", text_of(64), nullable=False),
+    Column("hash", text_of(64), nullable=False),
     sqlite_autoincrement=True,
 )
 """Every action somebody took or was refused; each row's hash covers the row and the hash before it."""
@@ -291,12 +299,12 @@ Index("audit_of_actor", audit.c.actor, audit.c.at)
 replies: Final = Table(
     "replies",
     metadata,
-    Column("actor", String, primary_key=True),
-    Column("key", String, primary_key=True),
-    Column("fingerprint", String(64), nullable=False),
+    Column("actor", TEXT, primary_key=True),
+    Column("key", TEXT, primary_key=True),
+    Column("fingerprint", text_of(64), nullable=False),
     Column("at", BIG, nullable=False),
     Column("status", Integer, nullable=False),
-    Column("body", String, nullable=False),
+    Column("body", TEXT, nullable=False),
 )
 """What was answered to a request that brought an idempotency key: the same key gets the same answer, for a day."""
 Index("replies_by_time", replies.c.at)

@@ -1,13 +1,14 @@
 """SQL text, made once from the tables and kept.
 
-Statements are written with SQLAlchemy Core and compiled once for the driver's dialect; what runs is the text, with
-plain tuples for values. That keeps one group commit's processor cost near the driver's own, and the SQL portable.
+Statements are written with SQLAlchemy Core and compiled once for each database; what runs is the text, with plain
+tuples for values. That keeps one group commit's processor cost near the driver's own, and the SQL portable. SQLite's
+text is made at once, PostgreSQL's when it is first asked for (`Statement.on`); how they differ stands in `dialects.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -15,35 +16,28 @@ from sqlalchemy import (
     ColumnElement,
     Delete,
     Select,
+    String,
     Table,
+    TableValuedAlias,
     Update,
     and_,
     bindparam,
     delete,
     exists,
     func,
+    insert,
     select,
     update,
 )
-from sqlalchemy.dialects import sqlite
-from sqlalchemy.dialects.sqlite import Insert, insert
-from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
-from sqlalchemy.sql.expression import CompoundSelect, FromClause
+from sqlalchemy import column as sql_column
+from sqlalchemy.sql.expression import CompoundSelect, FromClause, Insert
 
 from pyscheduler.store import columns, schema
-
-
-class _Compiler(SQLiteCompiler):
-    """SQLAlchemy's own, which has no place for SQLite's INDEXED BY."""
-
-    def get_from_hint_text(self, table: FromClause, text: str | None) -> str | None:
-        return text
-
-
-DIALECT: Final = sqlite.dialect(paramstyle="qmark")
-DIALECT.statement_compiler = _Compiler
+from pyscheduler.store.dialects import SQLITE, dialect_of, insert_of
 
 Executable = Select[Any] | CompoundSelect[Any] | Insert | Update | Delete
+Make = Callable[[str], Executable]
+"""Return the expression for a dialect, where the two need different ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +47,18 @@ class Statement:
     sql: str
     names: tuple[str, ...]
     fixed: Mapping[str, Any]
+    make: Make | None = field(default=None, repr=False, compare=False)
+    others: dict[str, Statement] = field(default_factory=dict, repr=False, compare=False)
+
+    def on(self, dialect: str) -> Statement:
+        """Return the same for a database (`dialects.py`), made when it is first asked for."""
+        if dialect == SQLITE:
+            return self
+        found = self.others.get(dialect)
+        if found is None:
+            assert self.make is not None, "a text that was made for one database is not one for another"
+            found = self.others[dialect] = _text(self.make(dialect), dialect)
+        return found
 
     def bind(self, **values: object) -> tuple[Any, ...]:
         """Return the values as the driver wants them. KeyError for one that is missing."""
@@ -62,15 +68,29 @@ class Statement:
 
 def compiled(statement: Executable) -> Statement:
     """Return the text of a statement; parameters without a value must be given to `bind`."""
-    text = statement.compile(dialect=DIALECT)
+    return made(lambda _: statement)
+
+
+def made(make: Make) -> Statement:
+    """Return the text of a statement that is a different expression on each database: one with a conflict clause."""
+    found = _text(make(SQLITE), SQLITE)
+    return Statement(found.sql, found.names, found.fixed, make)
+
+
+def _text(statement: Executable, dialect: str) -> Statement:
+    text = statement.compile(dialect=dialect_of(dialect))
     fixed = {name: value for name, value in text.params.items() if value is not None}
     return Statement(str(text), tuple(text.positiontup or ()), fixed)
 
 
 def is_one_of(column: ColumnElement[Any] | Column[Any], name: str) -> ColumnElement[bool]:
     """Return `column IN (…)` for a JSON list given as one parameter, so that one text serves every length."""
-    values = func.json_each(bindparam(name)).table_valued("value", name=f"{name}_list")
-    return column.in_(select(values.c.value))
+    return column.in_(select(json_list(name, f"{name}_list").c.value))
+
+
+def json_list(name: str, alias: str) -> TableValuedAlias:
+    """Return the texts of a JSON list given as one parameter, as a table of one column, `value`."""
+    return func.json_each(bindparam(name)).table_valued(sql_column("value", String), name=alias)
 
 
 def on_index(statement: Select[Any], table: FromClause, index: str) -> Select[Any]:
@@ -79,9 +99,22 @@ def on_index(statement: Select[Any], table: FromClause, index: str) -> Select[An
 
 
 def _put(table: Table, columns: tuple[str, ...], keys: tuple[str, ...], fixed: tuple[str, ...] = ()) -> Statement:
-    new = insert(table).values({name: bindparam(name) for name in columns})
-    changes = {name: new.excluded[name] for name in columns if name not in keys + fixed}
-    return compiled(new.on_conflict_do_update(index_elements=list(keys), set_=changes))
+    def put(dialect: str) -> Executable:
+        new = insert_of(dialect)(table).values({name: bindparam(name) for name in columns})
+        changes = {name: new.excluded[name] for name in columns if name not in keys + fixed}
+        once: Insert = new.on_conflict_do_update(index_elements=list(keys), set_=changes)
+        return once
+
+    return made(put)
+
+
+def _add_once(table: Table, columns: tuple[str, ...]) -> Statement:
+    def add(dialect: str) -> Executable:
+        new: Any = insert_of(dialect)(table).values({name: bindparam(name) for name in columns})
+        once: Insert = new.on_conflict_do_nothing()
+        return once
+
+    return made(add)
 
 
 def _remove(table: Table, key: str) -> Statement:
@@ -97,9 +130,7 @@ REMOVE_REPLIES: Final = compiled(delete(schema.replies).where(schema.replies.c.a
 PUT_SESSION: Final = _put(schema.sessions, columns.SESSION, ("session_hash",), ("user", "proof", "csrf", "created_at"))
 ADD_LINE: Final = compiled(insert(schema.events).values({name: bindparam(name) for name in columns.LINE}))
 
-ADD_ALERT: Final = compiled(
-    insert(schema.alerts).values({name: bindparam(name) for name in columns.ALERT}).on_conflict_do_nothing()
-)
+ADD_ALERT: Final = _add_once(schema.alerts, columns.ALERT)
 """The first alert of an id stays: the same one is never raised twice."""
 
 
@@ -108,10 +139,15 @@ def _add_delivery() -> Statement:
     raised = and_(
         schema.alerts.c.alert_id == bindparam("alert_id"), schema.alerts.c.raised_at == bindparam("raised_at")
     )
-    values: list[Any] = [bindparam(name) for name in columns.DELIVERY]
+    values: list[Any] = [bindparam(name, type_=schema.deliveries.c[name].type) for name in columns.DELIVERY]
     row: Select[Any] = select(*values).where(exists().where(raised))
-    new = insert(schema.deliveries).from_select(list(columns.DELIVERY), row)
-    return compiled(new.on_conflict_do_nothing())
+
+    def add(dialect: str) -> Executable:
+        new: Any = insert_of(dialect)(schema.deliveries).from_select(list(columns.DELIVERY), row)
+        once: Insert = new.on_conflict_do_nothing()
+        return once
+
+    return made(add)
 
 
 ADD_DELIVERY: Final = _add_delivery()

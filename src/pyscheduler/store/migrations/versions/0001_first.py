@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from pyscheduler.store.schema import text_of
+
 revision = "0001"
 down_revision = None
 branch_labels = None
@@ -28,7 +30,7 @@ def upgrade() -> None:
 
 
 def _text(name: str, *, nullable: bool = False, primary_key: bool = False) -> sa.Column[str]:
-    return sa.Column(name, sa.String, nullable=nullable, primary_key=primary_key)
+    return sa.Column(name, text_of(), nullable=nullable, primary_key=primary_key)
 
 
 def _number(name: str, *, nullable: bool = False, default: str | None = None) -> sa.Column[int]:
@@ -52,7 +54,7 @@ def _runs() -> None:
         _text("state"),
         _text("trigger"),
         _text("job"),
-        sa.Column("run_date", sa.String(10), nullable=False),
+        sa.Column("run_date", text_of(10), nullable=False),
         _number("seq"),
         _big("created_at"),
         _big("updated_at"),
@@ -147,7 +149,7 @@ def _alerts() -> None:
         _text("kind"),
         _text("run_id", nullable=True),
         _text("job", nullable=True),
-        sa.Column("run_date", sa.String(10)),
+        sa.Column("run_date", text_of(10)),
         _number("attempt", nullable=True),
         _text("criticality"),
         _big("raised_at"),

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from pyscheduler.store.schema import text_of
+
 revision = "0002"
 down_revision = "0001"
 branch_labels = None
 depends_on = None
 
 _BIG = sa.BigInteger().with_variant(sa.Integer, "sqlite")
-_HASH = sa.String(64)
+_HASH = text_of(64)
 
 
 def upgrade() -> None:
@@ -22,7 +24,7 @@ def upgrade() -> None:
 
 
 def _text(name: str, *, primary_key: bool = False) -> sa.Column[str]:
-    return sa.Column(name, sa.String, nullable=False, primary_key=primary_key)
+    return sa.Column(name, text_of(), nullable=False, primary_key=primary_key)
 
 
 def _instant(name: str, *, nullable: bool = False) -> sa.Column[int]:
@@ -42,7 +44,7 @@ def _sessions() -> None:
         _text("address"),
         _text("agent"),
         _instant("revoked_at", nullable=True),
-        sa.Column("revoked_by", sa.String),
+        sa.Column("revoked_by", text_of()),
     )
     op.create_index("sessions_of_user", "sessions", ["user"])
     op.create_index("sessions_by_end", "sessions", ["expires_at"])
