@@ -8,7 +8,7 @@ How a page is found, by what is chosen:
 | jobs | a stream for each job, state and trigger, opened lazily, while there are at most HEADS |
 | run date | a stream for each state and trigger of that date |
 | neither, or too many of them | a stream for each state and trigger |
-| more than FEW_JOBS jobs | first, a short look at the last two: many jobs are mostly most of them |
+| more than FEW_JOBS jobs | first, a look at the last two, longer if it promises: many jobs are mostly most of them |
 
 Every row is checked against the whole query again, whatever it was read from: the choice of streams makes a page
 fast, never right or wrong. What is left to the check alone (a hundred thousand jobs, a text) is bounded by BUDGET
@@ -43,6 +43,8 @@ CORNER_ROWS: Final = 2_000
 FEW_JOBS: Final = 50
 """Up to so many jobs are looked for one by one at once."""
 A_TRY: Final = 3_000
+LONGEST_TRY: Final = 16_000
+"""Rows looked at before many jobs are looked for one by one; beyond A_TRY only where the page is then likely full."""
 BUDGET: Final = 8_000
 BUDGET_FOR_REASONS: Final = 3_000
 """Rows looked at for one page; fewer where the reason must be read, which no list's index holds."""
@@ -87,6 +89,9 @@ def _found(snapshot: Snapshot, wanted: Wanted, window: Window, limit: int) -> Ga
         return _gathered(source.everywhere(), wanted, limit, budget)
     if many:
         found = _gathered(source.everywhere(), wanted, limit, A_TRY)
+        likely = A_TRY + A_TRY * limit // max(1, len(found.rows))
+        if A_TRY < likely <= LONGEST_TRY:
+            found = _gathered(source.everywhere(), wanted, limit, likely)
         if len(found.rows) == limit or found.resume_after is None:
             return found
     by_job = source.by_job()
