@@ -15,8 +15,7 @@ PyschedError                    where · what · how to mend
 │   ├── TooLarge       413
 │   ├── WrongType      415
 │   ├── KeyReused      422
-│   ├── TooMany        429
-│   ├── Throttled      429
+│   ├── TooMany        429      Throttled, where it is sign-ins
 │   ├── HeadTooLarge   431
 │   └── Unavailable    503      stopping, starting, or failed
 ├── StoreError                  the operator: the disk, the file, the server
@@ -155,20 +154,15 @@ class TooMany(ActionError):
     code = "too-many"
     status = 429
 
-    def __init__(self, what: str, *, where: str = "", mend: str = "", wait_s: int = 1) -> None:
+    def __init__(self, what: str, *, where: str = "", mend: str = "", wait_s: float = 1) -> None:
         super().__init__(what, where=where, mend=mend)
         self.wait_s = wait_s
 
 
-class Throttled(ActionError):
+class Throttled(TooMany):
     """Too many sign-ins have failed: none is looked at for `wait_s` seconds."""
 
     code = "throttled"
-    status = 429
-
-    def __init__(self, what: str, *, wait_s: float, where: str = "", mend: str = "") -> None:
-        self.wait_s = wait_s
-        super().__init__(what, where=where, mend=mend)
 
 
 class HeadTooLarge(ActionError):

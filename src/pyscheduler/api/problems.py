@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from pyscheduler.api.answers import Json
-from pyscheduler.errors import ActionError, ConfigError, EngineFailedError, PyschedError, StoreError, Throttled, TooMany
+from pyscheduler.errors import ActionError, ConfigError, EngineFailedError, PyschedError, StoreError, TooMany
 from pyscheduler.model.problem import Problem, Severity
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ def answer_to(error: PyschedError) -> Json:
 
 
 def _headers(error: PyschedError, status: int) -> dict[str, str] | None:
-    if isinstance(error, Throttled | TooMany):
+    if isinstance(error, TooMany):
         return {"Retry-After": str(max(1, ceil(error.wait_s)))}
     return {503: {"Retry-After": "1"}, 401: {"WWW-Authenticate": "Bearer"}}.get(status)
 

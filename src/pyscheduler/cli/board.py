@@ -11,7 +11,8 @@ from pyscheduler.cli.faults import counted
 from pyscheduler.cli.states import LOOKS, rank, state_cell
 from pyscheduler.cli.table import Cell, table
 from pyscheduler.cli.terminal import Terminal
-from pyscheduler.cli.times import Times, duration_text, parse_instant, since
+from pyscheduler.cli.times import Times, parse_instant, since
+from pyscheduler.lengths import length
 
 View = Mapping[str, Any]
 
@@ -52,7 +53,7 @@ def _started(run: View, day: date | None, times: Times, terminal: Terminal) -> s
 def took(run: View, now: datetime) -> str:
     """Return how long the latest attempt took; with a `+` behind it while it still runs."""
     if run.get("duration_seconds") is not None:
-        return duration_text(run["duration_seconds"])
+        return length(run["duration_seconds"])
     if run["state"] == "running" and run.get("started_at"):
         return since(parse_instant(run["started_at"]), now) + "+"
     return ""

@@ -18,7 +18,8 @@ from pyscheduler.cli.moments import MOMENT, window
 from pyscheduler.cli.options import file_argument, json_option, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.table import table
-from pyscheduler.cli.times import Times, duration_text, parse_instant
+from pyscheduler.cli.times import Times, parse_instant
+from pyscheduler.lengths import length
 
 FORECAST_DAYS: Final = 366
 
@@ -65,7 +66,7 @@ def forecast_table(session: Session, times: Times, entries: Sequence[Document]) 
             entry["job"],
             entry["run_date"],
             times.full(parse_instant(entry["expected_start"])),
-            "" if (seconds := entry["expected_duration_seconds"]) is None else duration_text(seconds),
+            "" if (seconds := entry["expected_duration_seconds"]) is None else length(seconds),
             "its schedule" if entry["via"] is None else f"the end of {entry['via']}",
         ]
         for entry in entries

@@ -17,8 +17,9 @@ from typing import Final
 
 import tzdata  # type: ignore[import-untyped]
 
+from pyscheduler.lengths import length
+
 _WHOLE_HOURS: Final = re.compile(r"([+-]\d{2}):00$")
-_UNITS: Final = (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +89,6 @@ def json_instant(instant: datetime) -> str:
     return text + "Z"
 
 
-def duration_text(seconds: float) -> str:
-    """Return a duration the way tables show it: `0.4s`, `12s`, `3m05s`, `1h02m`, `2d03h`."""
-    if seconds < 0:
-        return "-" + duration_text(-seconds)
-    if seconds < 9.95:
-        return f"{seconds:.1f}s" if seconds % 1 else f"{seconds:.0f}s"
-    whole = round(seconds)
-    for big, big_s, small, small_s in _UNITS:
-        if whole >= big_s:
-            return f"{whole // big_s}{big}{whole % big_s // small_s:02d}{small}"
-    return f"{whole}s"
-
-
 def since(instant: datetime, now: datetime) -> str:
     """Return how long ago an instant lies; nothing is ever ahead of a clock that was set back."""
-    return duration_text(max(timedelta(0), now - instant).total_seconds())
+    return length(max(timedelta(0), now - instant).total_seconds())

@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
+from pyscheduler.lengths import length
 from pyscheduler.model.run import Outcome, RunState
 
 
@@ -47,7 +48,6 @@ OUTCOMES: Final[dict[Outcome, Look]] = {
     Outcome.START_ERROR: Look("start error", "failed", "bad"),
 }
 
-_UNITS: Final = (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1))
 _SIZES: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -62,20 +62,8 @@ def outcome_look(outcome: Outcome | str) -> Look:
 
 
 def duration(seconds: float | None) -> str:
-    """Return seconds in at most two units: `0.4s`, `12s`, `3m05s`, `1h02m`, `2d03h`; empty where unknown."""
-    if seconds is None:
-        return ""
-    if seconds < 0:
-        return "-" + duration(-seconds)
-    if 0 < seconds < 0.05:
-        return "<0.1s"
-    if seconds < 9.95:
-        return f"{seconds:.1f}s" if seconds % 1 else f"{seconds:.0f}s"
-    whole = round(seconds)
-    for big, big_s, small, small_s in _UNITS:
-        if whole >= big_s:
-            return f"{whole // big_s}{big}{whole % big_s // small_s:02d}{small}"
-    return f"{whole}s"
+    """Return seconds in at most two units; empty where unknown."""
+    return "" if seconds is None else length(seconds)
 
 
 def size(count: int | None) -> str:

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from pyscheduler.cli.times import Times, duration_text, json_instant, parse_instant, since
+from pyscheduler.cli.times import Times, json_instant, parse_instant, since
 
 BERLIN = Times.of("Europe/Berlin")
 NIGHT = datetime(2027, 5, 20, 1, 5, 12, 987654, tzinfo=UTC)
@@ -48,29 +48,6 @@ def test_a_day_begins_at_midnight_or_where_a_gap_ends() -> None:
 def test_a_narrow_board_leaves_out_an_offsets_minutes() -> None:
     """Where it has none: they are the least of it."""
     assert BERLIN.on(date(2027, 5, 20), NIGHT, short=True) == "03:05:12+02"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0s"),
-        (0.0004, "0.0s"),
-        (0.4, "0.4s"),
-        (9.94, "9.9s"),
-        (9.96, "10s"),
-        (12, "12s"),
-        (59.4, "59s"),
-        (59.6, "1m00s"),
-        (185, "3m05s"),
-        (3599.7, "1h00m"),
-        (3720, "1h02m"),
-        (86400 * 2 + 3 * 3600, "2d03h"),
-        (-5, "-5s"),
-    ],
-)
-def test_durations_are_written_as_in_the_manual(seconds: float, text: str) -> None:
-    """Spec: jobs.md 14.1: `0.4s`, `12s`, `3m05s`, `1h02m`."""
-    assert duration_text(seconds) == text
 
 
 def test_nothing_lies_ahead_of_a_clock_that_was_set_back() -> None:

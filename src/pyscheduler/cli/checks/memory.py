@@ -9,8 +9,9 @@ from typing import Final
 
 from pyscheduler.cli.checks.finding import Finding, bad, ok, warn
 from pyscheduler.cli.checks.folders import strangers
-from pyscheduler.cli.times import Times, duration_text
+from pyscheduler.cli.times import Times
 from pyscheduler.errors import StoreError
+from pyscheduler.lengths import length
 from pyscheduler.store import Peek
 
 TOLERATED: Final = timedelta(seconds=5)
@@ -45,8 +46,8 @@ def _values(values: Mapping[str, str], times: Times, now: datetime) -> Iterator[
 def clock(last_tick: datetime, times: Times, now: datetime) -> Finding:
     """Judge the clock by the last instant the scheduler has seen on it."""
     if now < last_tick - TOLERATED:
-        behind = duration_text((last_tick - now).total_seconds())
+        behind = length((last_tick - now).total_seconds())
         what = f"the clock shows {times.full(now)}, {behind} before what the scheduler has already seen"
         return bad("clock", what, "set it: an instant that comes again has its run already, and gets no other")
-    ago = duration_text(max(0.0, (now - last_tick).total_seconds()))
+    ago = length(max(0.0, (now - last_tick).total_seconds()))
     return ok("clock", f"{times.full(now)}; the scheduler last looked at it {ago} ago")
