@@ -117,7 +117,7 @@ runs: Final = Table(
     Column("on_lost", TEXT, nullable=False, server_default=text("''")),
     Column("lost_count", Integer, nullable=False, server_default=text("0")),
     Column("node", TEXT, nullable=False, server_default=text("''")),
-    Column("node_tags", TEXT, nullable=False, server_default=text("''")),
+    Column("node_tags", TEXT, nullable=False, server_default=text("'[]'")),
     CheckConstraint("run_id = job || '.' || run_date || '.' || CAST(seq AS TEXT)", name="run_id_is_made_of_its_parts"),
 )
 
@@ -274,7 +274,7 @@ leases: Final = Table(
     Column("fenced_by", TEXT),
     Column("fence_reason", TEXT),
     Column("node", TEXT, nullable=False, server_default=text("''")),
-    Column("tags", TEXT, nullable=False, server_default=text("''")),
+    Column("tags", TEXT, nullable=False, server_default=text("'[]'")),
     Column("capacity", Integer, nullable=False, server_default=text("0")),
     Column("address", TEXT, nullable=False, server_default=text("''")),
     Column("draining", Integer, nullable=False, server_default=text("0")),

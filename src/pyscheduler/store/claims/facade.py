@@ -221,6 +221,10 @@ class Claims:
 
     # ----------------------------------------------------------------------- looking
 
+    def strays(self) -> list[Held]:
+        """Return runs that belong to a fenced incarnation: there are none, and one that is found is an alarm."""
+        return self.door.write(revoking.strays)
+
     def nodes(self) -> list[NodeRow]:
         """Return every incarnation that is not fenced, and the fenced ones that still count, the eldest first."""
         return self.door.write(nodes.listed)
@@ -228,6 +232,10 @@ class Claims:
     def drain(self, node: str, *, undo: bool = False) -> list[str]:
         """Let a node (its name or an inc_id) take nothing new, or again; returns the incarnations it concerns."""
         return self.door.write(lambda on: nodes.drain(on, node, draining=not undo))
+
+    def forget(self, keep_s: float) -> list[str]:
+        """Remove the rows of incarnations that were fenced so long ago, and that no run or open attempt names."""
+        return self.door.write(lambda on: nodes.forget(on, keep_s))
 
     def now(self) -> datetime:
         """Return the database's clock."""

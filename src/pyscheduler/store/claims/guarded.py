@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from pyscheduler.errors import AuthorityLost
 from pyscheduler.model.lease import Identity
+from pyscheduler.store.claims.authority import GUARD
 from pyscheduler.store.claims.door import Door, Transaction
 
 __all__ = ["AuthorityLost", "GuardedDoor"]
@@ -32,7 +33,13 @@ class GuardedDoor:
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Do the work under the authority's row. Raises AuthorityLost, StoreError."""
-        raise NotImplementedError
+
+        def guarded(on: Transaction) -> T:
+            if not on.rows(GUARD, me=self._me.inc_id, mine=self._epoch):
+                raise AuthorityLost("another scheduler is the authority now", where=f"epoch {self._epoch}")
+            return work(on)
+
+        return self._door.write(guarded)
 
     def close(self) -> None:
         """Leave the door to whoever opened it."""

@@ -47,8 +47,8 @@ def upgrade() -> None:
         op.execute(more)
 
 
-def _text(name: str) -> sa.Column[str]:
-    return sa.Column(name, text_of(), nullable=False, server_default=sa.text("''"))
+def _text(name: str, default: str = "''") -> sa.Column[str]:
+    return sa.Column(name, text_of(), nullable=False, server_default=sa.text(default))
 
 
 def _number(name: str) -> sa.Column[int]:
@@ -68,7 +68,7 @@ def _runs() -> None:
         _text("on_lost"),
         _number("lost_count"),
         _text("node"),
-        _text("node_tags"),
+        _text("node_tags", "'[]'"),
     ):
         op.add_column("runs", column)
     offered = sa.text("state = 'queued' AND offered_at IS NOT NULL AND owner_inc IS NULL")
@@ -100,7 +100,7 @@ def _attempts() -> None:
 def _leases() -> None:
     for column in (
         _text("node"),
-        _text("tags"),
+        _text("tags", "'[]'"),
         _number("capacity"),
         _text("address"),
         _number("draining"),
