@@ -23,6 +23,7 @@ PyschedError                    where · what · how to mend
 │   ├── StoreDamaged            the file is not what we wrote
 │   ├── StoreForeign            a newer program wrote it, or it is somebody else's
 │   └── StoreUnavailable        out of reach or out of room: may pass by itself
+├── AuthorityLost               nobody: another scheduler leads now, and this one steps down
 ├── AlreadyServed               the operator: another scheduler is at home in this folder
 ├── LaunchError                 the operator: nothing could be started on this machine
 ├── NotifyError                 the operator: a notifier did not take a message
@@ -218,6 +219,12 @@ class StoreUnavailable(StoreError):
     """The store is out of reach, read-only or out of room; it may pass by itself."""
 
     code = "store-unavailable"
+
+
+class AuthorityLost(PyschedError):
+    """Another scheduler is the authority by now; nothing was written."""
+
+    code = "authority-lost"
 
 
 class AlreadyServed(PyschedError):

@@ -149,6 +149,7 @@ def test_the_migrations_travel_with_the_package() -> None:
     assert {path.name for path in (folder / "versions").glob("0*.py")} == {
         "0001_first.py",
         "0002_people.py",
+        "0003_claims.py",
     }
 
 

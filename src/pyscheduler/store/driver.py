@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 import os
 import sqlite3
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -95,7 +96,13 @@ def _open(path: Path, mode: str) -> Connection:
         check_same_thread=False,
         cached_statements=256,
     )
+    connection.create_function("db_now", 0, wall_clock)
     return connection
+
+
+def wall_clock() -> int:
+    """Return the machine's clock in microseconds since 1970 UTC: what `db_now()` is in SQL on one host."""
+    return time.time_ns() // 1000
 
 
 def _set(connection: Connection, pragmas: dict[str, Any]) -> None:

@@ -58,6 +58,8 @@ def _make_tables(connection: Connection) -> None:
         connection.execute(str(CreateTable(table).compile(dialect=dialect_of(SQLITE))))
         for index in sorted(table.indexes, key=lambda index: str(index.name)):
             connection.execute(str(CreateIndex(index).compile(dialect=dialect_of(SQLITE))))
+    for more in schema.MORE[SQLITE]:
+        connection.execute(more)
     connection.execute(VERSION_TABLE)
     connection.execute("INSERT INTO alembic_version (version_num) VALUES (?)", (schema.REVISION,))
     connection.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")

@@ -16,8 +16,9 @@ How values are written:
 What must always hold: a run's id is made of its job, date and number (a CHECK, so the primary key is also the UNIQUE
 (job, run_date, seq) of DESIGN 7, without a second index); one run per (job, due instant) among the triggers that a
 schedule makes; `token`, `owner_inc`, `offered_at` and `inc_id` belong to claims (DESIGN 6) and are never touched by a
-batch. Rows of other tables that name a run go when it goes; there are no foreign keys, because `write.py` is the only
-writer and each would cost a look-up a row.
+batch. A run's `token` is odd exactly while it is owned, and only a queued (claimed) or running (started) run is owned;
+the database itself refuses anything else, and a token that becomes smaller. Rows of other tables that name a run go
+when it goes; there are no foreign keys, because `write.py` is the only writer and each would cost a look-up a row.
 
 Indexes are there for the reads of `queries.py` and `recall.py`, and each says which. Runs that are still open change
 often and are few; those that have ended hardly ever change and are many: so the wide indexes are partial, and a run
@@ -45,7 +46,7 @@ from pyscheduler.model.run import FINAL_STATES, Trigger
 
 APPLICATION_ID: Final = 0x50795363
 """`PySc`: what the file header carries, so that no other program's database is taken for a store."""
-REVISIONS: Final = ("0001", "0002")
+REVISIONS: Final = ("0001", "0002", "0003")
 """Every revision in `migrations/versions`, oldest first."""
 REVISION: Final = REVISIONS[-1]
 """The revision which these tables are."""
@@ -63,6 +64,14 @@ IS_OPEN: Final = f"state NOT IN ({_words(tuple(sorted(FINAL_STATES)))})"
 IS_DUE: Final = f'"trigger" IN ({_words(DUE_TRIGGERS)})'
 BY_A_PERSON: Final = "actor <> 'scheduler'"
 """A query must repeat these words exactly, or SQLite does not use the index made with them."""
+
+CLAIM_IS_WHOLE: Final = (
+    "(owner_inc IS NULL) = (token % 2 = 0) AND (owner_inc IS NULL OR state IN ('queued', 'running'))"
+)
+"""An odd token is owned, an even one nobody's; nothing that waits or has ended is anybody's. Spec: claims.md C4."""
+IS_OFFERED: Final = "state = 'queued' AND offered_at IS NOT NULL AND owner_inc IS NULL"
+IS_OWNED: Final = "owner_inc IS NOT NULL"
+IS_GRANTED: Final = "inc_id IS NOT NULL"
 
 metadata: Final = MetaData()
 
@@ -103,6 +112,12 @@ runs: Final = Table(
     Column("token", BIG, nullable=False, server_default=text("0")),
     Column("owner_inc", TEXT),
     Column("offered_at", BIG),
+    Column("claimed_at", BIG, CheckConstraint(CLAIM_IS_WHOLE, name="a_claim_is_whole")),
+    Column("cancel_requested", Integer, nullable=False, server_default=text("0")),
+    Column("on_lost", TEXT, nullable=False, server_default=text("''")),
+    Column("lost_count", Integer, nullable=False, server_default=text("0")),
+    Column("node", TEXT, nullable=False, server_default=text("''")),
+    Column("node_tags", TEXT, nullable=False, server_default=text("'[]'")),
     CheckConstraint("run_id = job || '.' || run_date || '.' || CAST(seq AS TEXT)", name="run_id_is_made_of_its_parts"),
 )
 
@@ -125,6 +140,9 @@ _partial("runs_ended_of_job", runs.c.job, runs.c.state, runs.c.trigger, _newest_
 _partial(
     "runs_ended_of_date", runs.c.run_date, runs.c.state, runs.c.trigger, _newest_first, runs.c.run_id, where=IS_FINAL
 )
+# what a node may claim, in the order in which it is offered; what an incarnation owns
+_partial("runs_offered", runs.c.offered_at, runs.c.scheduled_at, runs.c.run_id, where=IS_OFFERED)
+_partial("runs_owned", runs.c.owner_inc, runs.c.run_id, where=IS_OWNED)
 
 attempts: Final = Table(
     "attempts",
@@ -150,7 +168,14 @@ attempts: Final = Table(
     Column("note", TEXT, nullable=False),
     Column("token", BIG, nullable=False, server_default=text("0")),
     Column("inc_id", TEXT),
+    Column("revoked_at", BIG),
+    Column("revoke_reason", TEXT),
+    Column("reported_at", BIG),
 )
+"""`reported_at` is when the attempt's end was told (S4), `revoked_at` when it was taken from its owner (S7b): it is
+`lost` then, and what is told later stands in the logbook as `superseded`."""
+# one start a grant
+_partial("attempts_of_grant", attempts.c.run_id, attempts.c.token, where=IS_GRANTED, unique=True)
 
 events: Final = Table(
     "events",
@@ -248,6 +273,13 @@ leases: Final = Table(
     Column("fenced_at", BIG),
     Column("fenced_by", TEXT),
     Column("fence_reason", TEXT),
+    Column("node", TEXT, nullable=False, server_default=text("''")),
+    Column("tags", TEXT, nullable=False, server_default=text("'[]'")),
+    Column("capacity", Integer, nullable=False, server_default=text("0")),
+    Column("address", TEXT, nullable=False, server_default=text("''")),
+    Column("draining", Integer, nullable=False, server_default=text("0")),
+    Column("stale_seq", BIG),
+    Column("stale_at", BIG),
 )
 """One row a node (`kind` node, `name` its incarnation) and one named `authority`: claims.md's two tables in one."""
 
@@ -308,3 +340,30 @@ replies: Final = Table(
 )
 """What was answered to a request that brought an idempotency key: the same key gets the same answer, for a day."""
 Index("replies_by_time", replies.c.at)
+
+# --------------------------------------- what the tables alone cannot say
+
+MORE: Final = {
+    "sqlite": (
+        """
+CREATE TRIGGER token_never_decreases BEFORE UPDATE OF token ON runs WHEN NEW.token < OLD.token
+BEGIN SELECT RAISE(ABORT, 'a token never decreases'); END
+""",
+    ),
+    "postgresql": (
+        """
+CREATE OR REPLACE FUNCTION db_now() RETURNS BIGINT LANGUAGE sql VOLATILE
+AS $$ SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT $$
+""",
+        """
+CREATE OR REPLACE FUNCTION refuse_token() RETURNS TRIGGER LANGUAGE plpgsql
+AS $$ BEGIN RAISE EXCEPTION 'a token never decreases' USING ERRCODE = 'check_violation'; END $$
+""",
+        """
+CREATE OR REPLACE TRIGGER token_never_decreases BEFORE UPDATE OF token ON runs
+FOR EACH ROW WHEN (NEW.token < OLD.token) EXECUTE FUNCTION refuse_token()
+""",
+    ),
+}
+"""Run after the tables are made, in this order. `db_now()` is the clock of all claims, microseconds since 1970 UTC: on
+SQLite a function of the connection (`claims/sqlite_door.py`), which tests replace as they replace PostgreSQL's."""

@@ -93,14 +93,12 @@ def _in_turn(connection: Connection, work: Callable[[], object]) -> None:
 
 
 def _make(connection: Connection) -> None:
-    dialect = dialect_of(POSTGRESQL)
+    texts = [VERSION_TABLE, _MARKER_TABLE]
     for table in schema.metadata.sorted_tables:
-        _say(connection, str(CreateTable(table).compile(dialect=dialect)))
-        for index in sorted(table.indexes, key=lambda index: str(index.name)):
-            _say(connection, str(CreateIndex(index).compile(dialect=dialect)))
-    _say(connection, VERSION_TABLE)
+        texts.append(_text(CreateTable(table)))
+        texts += (_text(CreateIndex(index)) for index in sorted(table.indexes, key=lambda index: str(index.name)))
+    connection.execute(";".join([*texts, *schema.MORE[POSTGRESQL]]).encode())  # one trip for all of them
     connection.execute("INSERT INTO alembic_version (version_num) VALUES (%s)", (schema.REVISION,))
-    _say(connection, _MARKER_TABLE)
     connection.execute("INSERT INTO pysched_store (application) VALUES (%s)", (schema.APPLICATION_ID,))
 
 
@@ -111,8 +109,8 @@ def _upgrade(connection: Connection) -> None:
         _in_turn(connection, run)
 
 
-def _say(connection: Connection, sql: str) -> None:
-    connection.execute(sql.encode())
+def _text(ddl: CreateTable | CreateIndex) -> str:
+    return str(ddl.compile(dialect=dialect_of(POSTGRESQL))).replace("%%", "%")  # doubled for a driver that has values
 
 
 def _is_new(connection: Connection, where: str) -> bool:
