@@ -13,12 +13,12 @@ from pyscheduler.errors import BadRequest
 from pyscheduler.model.alert import Alert, AlertKind, Delivery, DeliveryStatus, Raised
 from pyscheduler.store import Batch, Store
 from pyscheduler.store.questions import AlertQuery
-from tests.contract.store_kit import DAY, NOON, STORES, OpenAgain, a_run, opener
+from tests.contract.store_kit import DAY, EVERY_STORE, NOON, OpenAgain, a_run, every_opener
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=EVERY_STORE)
 def open_again(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAgain]:
-    with opener(tmp_path, request.param, monkeypatch) as again:
+    with every_opener(request, tmp_path, monkeypatch) as again:
         yield again
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pyscheduler.errors import BadRequest
 from pyscheduler.model.run import LogbookLine, Run, RunState, Trigger
 from pyscheduler.store import Batch, LineQuery, Page, RunQuery, Store
-from tests.contract.store_kit import DAY, NOON, STORES, OpenAgain, a_line, a_run, opener
+from tests.contract.store_kit import DAY, EVERY_STORE, NOON, OpenAgain, a_line, a_run, every_opener
 
 JOBS = ("alpha", "alpha-2", "beta", "B_eta", "gamma")
 DAYS = tuple(DAY - timedelta(days=back) for back in range(4))
@@ -62,9 +62,9 @@ LINES = [
 ]
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=EVERY_STORE)
 def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    with opener(tmp_path / "state", request.param, monkeypatch) as again:
+    with every_opener(request, tmp_path / "state", monkeypatch) as again:
         yield filled(again)
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from pyscheduler.store import Batch
-from tests.contract.store_kit import NOON, STORES, OpenAgain, a_session, opener
+from tests.contract.store_kit import EVERY_STORE, NOON, OpenAgain, a_session, every_opener
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=EVERY_STORE)
 def open_again(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAgain]:
-    with opener(tmp_path / "state", request.param, monkeypatch) as again:
+    with every_opener(request, tmp_path / "state", monkeypatch) as again:
         yield again
 
 

@@ -12,12 +12,12 @@ import pytest
 from pyscheduler.errors import StoreError, StoreUnavailable
 from pyscheduler.model.run import RunState
 from pyscheduler.store import Batch, LineQuery, Store, StoreWriter
-from tests.contract.store_kit import STORES, OpenAgain, a_line, a_run, opener
+from tests.contract.store_kit import EVERY_STORE, OpenAgain, a_line, a_run, every_opener
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=EVERY_STORE)
 def open_again(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAgain]:
-    with opener(tmp_path / "state", request.param, monkeypatch) as again:
+    with every_opener(request, tmp_path / "state", monkeypatch) as again:
         yield again
 
 

@@ -17,6 +17,7 @@ import pytest
 from pyscheduler.model.run import RunState
 from pyscheduler.store import Batch, LineQuery, Store, driver
 from pyscheduler.store.files import StoreFiles
+from pyscheduler.store.sqlite_store import SqliteStore
 from tests.contract.store_kit import STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 SECTOR = 512
@@ -70,6 +71,7 @@ def saved(open_again: OpenAgain) -> tuple[StoreFiles, list[int]]:
 def test_a_save_is_synced_before_it_returns(tmp_path: Path) -> None:
     """The promise of a save is SQLite's `synchronous=FULL`, on the one connection that writes."""
     store = Store.open(tmp_path)
+    assert isinstance(store, SqliteStore)
     assert store._writer is not None
     assert store._writer.execute("PRAGMA synchronous").fetchone() == (2,)
     assert store._writer.execute("PRAGMA journal_mode").fetchone() == ("wal",)

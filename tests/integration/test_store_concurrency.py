@@ -18,10 +18,11 @@ import pytest
 from pyscheduler.errors import StoreUnavailable
 from pyscheduler.model.run import RunState
 from pyscheduler.store import Batch, LineQuery, RunQuery, Store, driver
+from pyscheduler.store.catalogue import ENGINE_VALUES
 from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.readers import READERS, Snapshot
-from pyscheduler.store.statements import Statement
-from pyscheduler.store.transaction import TRIES, transact
+from pyscheduler.store.statements import PUT_ENGINE, Statement
+from pyscheduler.store.transaction import TRIES, Transaction, transact
 from tests.contract.store_kit import DAY, STORES, OpenAgain, a_line, a_run, an_attempt, opener
 
 BATCHES = 400
@@ -253,13 +254,13 @@ def test_a_transaction_that_reads_first_may_still_write(open_again: OpenAgain) -
     store = open_again()
     database = StoreFiles(open_again.state_dir).database
 
-    def read_then_write(connection: driver.Connection) -> None:
-        assert connection.execute("SELECT count(*) FROM engine").fetchone() == (0,)
+    def read_then_write(transaction: Transaction) -> None:
+        assert transaction.rows(ENGINE_VALUES) == []
         with closing(driver.open_writer(database, sync=False)) as other:
             other.execute("PRAGMA busy_timeout=0")
             with pytest.raises(driver.sqlite().OperationalError, match="locked"):
                 other.execute("INSERT INTO engine VALUES ('theirs', '1')")
-        connection.execute("INSERT INTO engine VALUES ('ours', '1')")
+        transaction.put(PUT_ENGINE, [("ours", "1")])
 
-    store._transact(read_then_write)
+    store.write(read_then_write)
     assert store.engine_values() == {"ours": "1"}

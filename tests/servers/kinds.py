@@ -24,6 +24,7 @@ from urllib.parse import quote
 USER: Final = "pepper"
 PASSWORD: Final = "a b@c/d%20+e:f?g#h"
 DATABASE: Final = "pepper"
+POSTGRESES: Final = ("postgres", "postgres15")
 READY_S: Final = 60
 STOP_S: Final = 30
 
@@ -46,7 +47,8 @@ class Place:
     @property
     def uri(self) -> str:
         """The address as a program of the manual writes it."""
-        scheme = {"postgres": "postgresql+psycopg", "mysql": "mysql+pymysql", "mongodb": "mongodb"}[self.kind]
+        schemes = {"mysql": "mysql+pymysql", "mongodb": "mongodb"}
+        scheme = schemes.get(self.kind, "postgresql+psycopg")
         more = "?authSource=admin" if self.kind == "mongodb" else ""
         return f"{scheme}://{self.username}:{quote(self.password, safe='')}@{self.host}:{self.port}/{self.db}{more}"
 
@@ -97,7 +99,7 @@ class Server:
 
     def stop(self) -> None:
         """End it politely, without waiting for its clients."""
-        self._end(signal.SIGINT if self.kind == "postgres" else signal.SIGTERM)
+        self._end(signal.SIGINT if self.kind in POSTGRESES else signal.SIGTERM)
 
     @property
     def pid(self) -> int:
@@ -180,6 +182,23 @@ class Postgres(Server):
                 shutil.copytree(part, self.folder / part.name)
                 own(self.folder / part.name)
         return str((copy if copy.exists() else package) / "pginstall" / "bin" / name)
+
+
+class Postgres15(Postgres):
+    """The oldest PostgreSQL that the store is for, of Debian's packages; no cluster of theirs is used."""
+
+    kind = "postgres15"
+    bin: ClassVar[Path] = Path("/usr/lib/postgresql/15/bin")
+
+    @classmethod
+    def missing(cls) -> str | None:
+        """The server, or the driver."""
+        if not (cls.bin / "postgres").exists():
+            return "PostgreSQL 15 (apt-get install postgresql-15, with create_main_cluster = false)"
+        return _not_importable({"psycopg": "psycopg[binary]"})
+
+    def _binary(self, name: str) -> str:
+        return str(self.bin / name)
 
 
 class MariaDb(Server):
@@ -266,7 +285,7 @@ class Mongo(Server):
 
 
 _SECANTUS: Final = "import secantus.cli; secantus.cli.main()"
-KINDS: Final[dict[str, type[Server]]] = {kind.kind: kind for kind in (Postgres, MariaDb, Mongo)}
+KINDS: Final[dict[str, type[Server]]] = {kind.kind: kind for kind in (Postgres, Postgres15, MariaDb, Mongo)}
 
 
 def fresh(kind: str, *, durable: bool = False) -> Server:
@@ -286,7 +305,7 @@ def fresh(kind: str, *, durable: bool = False) -> Server:
 
 def discard(server: Server) -> None:
     """End a server and remove its folder. PostgreSQL must be stopped, or it leaves shared memory behind."""
-    server.stop() if server.kind == "postgres" else server.kill()
+    server.stop() if server.kind in POSTGRESES else server.kill()
     shutil.rmtree(server.folder, ignore_errors=True)
 
 

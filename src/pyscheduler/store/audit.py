@@ -20,12 +20,12 @@ from pyscheduler.model.batch import Batch
 from pyscheduler.store import people_rows, rows, schema
 from pyscheduler.store.catalogue import engine_values
 from pyscheduler.store.chain import ANCHOR, COLUMNS, HEAD, START, Break, Link, Walk, hash_of, link_of
-from pyscheduler.store.driver import Connection
 from pyscheduler.store.questions import AuditQuery, Page, cursor_at, no_cursor, position
 from pyscheduler.store.readers import Read, Snapshot
 from pyscheduler.store.run_streams import FOREVER
 from pyscheduler.store.statements import PUT_ENGINE, Statement, compiled
 from pyscheduler.store.streams import Piece, Row, gathered, stream, whole
+from pyscheduler.store.transaction import Transaction
 
 BUDGET: Final = 5_000
 """Rows looked at for one page."""
@@ -45,45 +45,45 @@ _IN_ORDER: Final = itemgetter(*(_LISTED.index(name) for name in COLUMNS))
 # --------------------------------------------------------------------------- writing
 
 
-def perform(connection: Connection, batch: Batch) -> None:
+def perform(transaction: Transaction, batch: Batch) -> None:
     """Throw away and append what a batch says, inside the transaction that the caller has begun."""
     if batch.audit_gone_until is not None:
-        _prune(connection, batch.audit_gone_until)
+        _prune(transaction, batch.audit_gone_until)
     if batch.audit:
-        _append(connection, batch.audit)
+        _append(transaction, batch.audit)
 
 
-def _append(connection: Connection, entries: tuple[AuditEntry, ...]) -> None:
-    last = _head(connection)
+def _append(transaction: Transaction, entries: tuple[AuditEntry, ...]) -> None:
+    last = _head(transaction)
     made = []
     for entry in entries:
         number = last.id + 1
-        values = people_rows.audit_values(entry)
+        values = transaction.storable(people_rows.audit_values(entry))
         last, previous = Link(number, hash_of(last.hash, (number, *values))), last.hash
         made.append((number, *values, previous, last.hash))
-    connection.executemany(_add().sql, made)
-    connection.execute(PUT_ENGINE.sql, (HEAD, last.to_text()))
+    transaction.put(_add(), made)
+    transaction.put(PUT_ENGINE, [(HEAD, last.to_text())])
 
 
-def _head(connection: Connection) -> Link:
+def _head(transaction: Transaction) -> Link:
     """Return the place behind which the next row goes."""
-    head = _engine_link(connection, HEAD) or _engine_link(connection, ANCHOR) or START
-    row = connection.execute(_last().sql, _last().bind()).fetchone()
-    last = START if row is None else Link(int(row[0]), str(row[1]))
+    head = _engine_link(transaction, HEAD) or _engine_link(transaction, ANCHOR) or START
+    found = transaction.rows(_last())
+    last = Link(int(found[0][0]), str(found[0][1])) if found else START
     return head if head.id >= last.id else last
 
 
-def _prune(connection: Connection, until: int) -> None:
+def _prune(transaction: Transaction, until: int) -> None:
     """Remove the rows up to a number and leave its hash as the anchor; nothing where that row is not there."""
-    row = connection.execute(_hash_at().sql, _hash_at().bind(id=until)).fetchone()
-    if row is not None:
-        connection.execute(_remove_until().sql, (until,))
-        connection.execute(PUT_ENGINE.sql, (ANCHOR, Link(until, str(row[0])).to_text()))
+    found = transaction.rows(_hash_at(), id=until)
+    if found:
+        transaction.put(_remove_until(), [(until,)])
+        transaction.put(PUT_ENGINE, [(ANCHOR, Link(until, str(found[0][0])).to_text())])
 
 
-def _engine_link(connection: Connection, key: str) -> Link | None:
-    row = connection.execute(_engine_value().sql, (key,)).fetchone()
-    return None if row is None else link_of(row[0])
+def _engine_link(transaction: Transaction, key: str) -> Link | None:
+    found = transaction.rows(_engine_value(), key=key)
+    return link_of(found[0][0]) if found else None
 
 
 # --------------------------------------------------------------------------- walking the chain

@@ -71,10 +71,10 @@ class Watch:
     SQLite would go on with the unlinked one, and everything saved from then on would be gone at the next start.
     """
 
-    def __init__(self, files: StoreFiles, also: tuple[Path, ...] = ()) -> None:
-        """Watch the store's files and `also`, further locks. Raises OSError where a file is not there."""
-        self._locks = tuple(map(os.fspath, (files.lock, *also)))
-        self._paths = (*map(os.fspath, (files.database, files.log, files.index)), *self._locks)
+    def __init__(self, store: tuple[Path, ...], locks: tuple[Path, ...]) -> None:
+        """Watch a store's files and locks. Raises OSError where one is not there."""
+        self._locks = tuple(map(os.fspath, locks))
+        self._paths = (*map(os.fspath, store), *self._locks)
         self._identities = self._look()
 
     def check(self) -> None:

@@ -5,6 +5,9 @@ never ahead of its own store, and a file that is ahead means that the store at h
 run that it knows nothing of, and nothing missed may be started by itself (DESIGN 5). Putting a backup back raises the
 file as well, so that a copy made within the same generation is found out too.
 
+A store on a server has no file of its own to be compared with, and several state directories. There `place` names the
+database among all there are: one that was made anew from a dump has another, and so counts as older too.
+
 That the store is older is kept in it, under OLDER, in the commit that raises the number, until an operator has decided
 about the missed firings and the engine removes the key: a crash in between must not forget it. The file without a
 readable number counts as ahead.
@@ -19,6 +22,8 @@ from typing import Final
 from pyscheduler.store.files import StoreFiles, write_durably
 
 KEY: Final = "generation"
+PLACE: Final = "store_place"
+"""The engine value that names the database of the last start; on a server only."""
 OLDER: Final = "store_is_older"
 """The engine value that is set from an older store's first start until an operator has decided."""
 
@@ -30,6 +35,7 @@ class GenerationState:
     previous_in_store: int | None
     previous_in_file: int | None
     older: bool
+    place: str = ""
 
     @property
     def next(self) -> int:
@@ -38,15 +44,17 @@ class GenerationState:
 
     def engine_values(self) -> dict[str, str | None]:
         """Return what the store has to remember of it."""
-        return {KEY: str(self.next), **({OLDER: "1"} if self.older else {})}
+        place = {PLACE: self.place} if self.place else {}
+        return {KEY: str(self.next), **place, **({OLDER: "1"} if self.older else {})}
 
 
-def compare(in_store: Mapping[str, str], in_file: tuple[bool, int | None]) -> GenerationState:
-    """Return what the engine values and the file (`read_file`) say together."""
+def compare(in_store: Mapping[str, str], in_file: tuple[bool, int | None], *, place: str = "") -> GenerationState:
+    """Return what the engine values, the file (`read_file`) and a server's database say together."""
     there, number = in_file
     stored = int(in_store[KEY]) if KEY in in_store else None
     ahead = there and (number is None or number > (stored or 0))
-    return GenerationState(stored, number, older=ahead or OLDER in in_store)
+    moved = bool(place) and in_store.get(PLACE, place) != place
+    return GenerationState(stored, number, older=ahead or moved or OLDER in in_store, place=place)
 
 
 def read_file(files: StoreFiles) -> tuple[bool, int | None]:

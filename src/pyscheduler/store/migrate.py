@@ -28,7 +28,7 @@ from pyscheduler.store.files import StoreFiles, make_empty, sync_folder, sync_wa
 QUICK_CHECK_BYTES: Final = 64 * 1024 * 1024
 """Up to this size a start checks every page: a quarter of a second at most."""
 
-_VERSION_TABLE: Final = """
+VERSION_TABLE: Final = """
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
@@ -60,7 +60,7 @@ def _make_tables(connection: Connection) -> None:
             connection.execute(str(CreateIndex(index).compile(dialect=dialect_of(SQLITE))))
     for more in schema.MORE[SQLITE]:
         connection.execute(more)
-    connection.execute(_VERSION_TABLE)
+    connection.execute(VERSION_TABLE)
     connection.execute("INSERT INTO alembic_version (version_num) VALUES (?)", (schema.REVISION,))
     connection.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version={int(schema.REVISION)}")

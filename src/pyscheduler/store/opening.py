@@ -49,7 +49,7 @@ def open_store(files: StoreFiles, *, sync: bool, wait_s: float, also: tuple[Path
             undo.callback(readers.close)
             # One reader is there from the start: damage is found out here, and `Store.close` may need it.
             readers.read(lambda snapshot: snapshot.value(ENGINE_VALUES))
-            watch = Watch(files, also)
+            watch = Watch((files.database, files.log, files.index), (files.lock, *also))
         except DRIVER_ERRORS as error:
             raise translated(error, files.database) from error
         except OSError as error:

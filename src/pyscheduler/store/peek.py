@@ -26,19 +26,26 @@ class Peek(Reads):
 
     def __init__(self, files: StoreFiles) -> None:
         self._files = files
-        self._readers = Readers(files.database)
+        self._readers: Readers = Readers(files.database)
 
-    @classmethod
-    def open(cls, state_dir: Path) -> Self | None:
-        """Return a look at the store of a state directory, None where it has none yet. Raises StoreError."""
+    @staticmethod
+    def open(state_dir: Path, *, url: str | None = None) -> Peek | None:
+        """Return a look at the store of a state directory, or on a server; None where there is none yet.
+
+        Raises StoreError.
+        """
         files = StoreFiles(Path(state_dir))
+        if url is not None:
+            from pyscheduler.store.postgres.peek import PostgresPeek  # psycopg is an extra
+
+            return PostgresPeek.opened(files, url)
         try:
             if not files.database.exists():
                 return None
         except OSError as error:
             raise translated(error, files.database) from error
         migrate.recognised(files.database)
-        return cls(files)
+        return Peek(files)
 
     def __enter__(self) -> Self:
         return self
@@ -46,6 +53,10 @@ class Peek(Reads):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connections."""
         self._readers.close()
 
     def check(self) -> None:

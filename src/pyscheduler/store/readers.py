@@ -38,22 +38,26 @@ _LOOK_EVERY: Final = 20_000
 class Snapshot:
     """What the store held at one instant, for the length of one transaction."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Any) -> None:
         self._connection = connection
 
     def rows(self, statement: Statement, **values: object) -> list[Row]:
         """Return every row; the statement bounds how many there can be."""
-        return self._connection.execute(statement.sql, statement.bind(**values)).fetchall()
+        found: list[Row] = self._execute(statement, values).fetchall()
+        return found
 
     def row(self, statement: Statement, **values: object) -> Row | None:
         """Return the first row, or None."""
-        found: Row | None = self._connection.execute(statement.sql, statement.bind(**values)).fetchone()
+        found: Row | None = self._execute(statement, values).fetchone()
         return found
 
     def value(self, statement: Statement, **values: object) -> Any:
         """Return the first column of the first row, or None."""
         found = self.row(statement, **values)
         return None if found is None else found[0]
+
+    def _execute(self, statement: Statement, values: dict[str, object]) -> Any:
+        return self._connection.execute(statement.sql, statement.bind(**values))
 
 
 class Read(Protocol):

@@ -241,12 +241,17 @@ def _plain(value: object) -> object:
 
 _encode: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=_plain).encode
 
-# --------------------------------------------------------------------------- text that UTF-8 cannot hold
+# --------------------------------------------------------------------------- text that cannot be held
 
 
 def cleaned(table: Sequence[Row]) -> list[Row]:
     """Return the rows with every lone surrogate replaced by `?`: a job's odd bytes must not stop a commit."""
     return [tuple(_clean(value) if isinstance(value, str) else value for value in row) for row in table]
+
+
+def without_nul(row: Row) -> Row:
+    """Return the row with every NUL replaced by `?`: PostgreSQL holds no text with one."""
+    return tuple(value.replace("\0", "?") if isinstance(value, str) else value for value in row)
 
 
 def _clean(text: str) -> str:

@@ -1,13 +1,12 @@
 """Store, the one door: what has been saved here is still here after any crash.
 
-What must always hold:
+What must always hold, whatever the database (`sqlite_store.py`, `postgres/store.py`):
 
-- one process has the store open (`store.lock`), and within it one connection writes, one transaction at a time;
-- `apply` returns only when the whole batch is on disk, and raises only when it is not, or, with `outcome_unknown`, when
+- one process decides by the store, and within it one connection writes, one transaction at a time;
+- `apply` returns only when the whole batch is durable, and raises only when it is not, or, with `outcome_unknown`, when
   nobody can know before the store is opened again;
 - a store that is missing, empty, damaged or somebody else's is never taken for a new one, and never written to: an
-  empty history would make every missed firing look new (field case FC-056);
-- after damage was seen nothing more is written, and the log is left as it is.
+  empty history would make every missed firing look new (field case FC-056).
 
 Spec: jobs.md 8, DESIGN 3 and 7. The questions are in `reads.py`.
 """
@@ -15,23 +14,19 @@ Spec: jobs.md 8, DESIGN 3 and 7. The questions are in `reads.py`.
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TypeVar
 
-from pyscheduler.errors import StoreDamaged, StoreError, StoreUnavailable
 from pyscheduler.model.batch import Batch
-from pyscheduler.store import backup, driver, generation, schema, write
-from pyscheduler.store.driver import Connection
-from pyscheduler.store.faults import DRIVER_ERRORS, translated
+from pyscheduler.store import backup, generation, write
+from pyscheduler.store.faults import translated
 from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.generation import GenerationState
-from pyscheduler.store.opening import OpenStore, open_store
 from pyscheduler.store.questions import StoreFacts
-from pyscheduler.store.readers import Snapshot
 from pyscheduler.store.reads import Reads
-from pyscheduler.store.transaction import transact
+from pyscheduler.store.transaction import Transaction
 
 T = TypeVar("T")
 
@@ -39,81 +34,98 @@ T = TypeVar("T")
 class Store(Reads):
     """All that the scheduler remembers. Made by `Store.open`."""
 
-    def __init__(self, parts: OpenStore) -> None:
-        self._files = parts.files
-        self._watch = parts.watch
-        self._lock = parts.lock
-        self._readers = parts.readers
-        self._writer: Connection | None = parts.writer
-        self._writing = threading.RLock()
-        self._damage: StoreDamaged | None = None
-        self._log_is_empty = True
+    dialect: str
+    """`sqlite` or `postgresql`: the database it lies in (`dialects.py`)."""
 
-    @classmethod
-    def open(cls, state_dir: Path, *, sync: bool = True, wait_s: float = 0.0, also: tuple[Path, ...] = ()) -> Self:
+    def __init__(self, files: StoreFiles) -> None:
+        self._files = files
+        self._writing = threading.RLock()
+
+    @staticmethod
+    def open(
+        state_dir: Path,
+        *,
+        url: str | None = None,
+        sync: bool = True,
+        wait_s: float = 0.0,
+        also: tuple[Path, ...] = (),
+        shared: bool = False,
+    ) -> Store:
         """Open the store of a state directory, making it on the first start and upgrading an older one.
 
-        `sync=False` survives a crash of this process but not of the machine: for tests. `wait_s` is how long another
-        holder of the lock is waited for. `also` are further locks' files that must stay what they are while it is open.
-        Raises StoreLocked, StoreDamaged, StoreForeign, StoreUnavailable.
+        `url` names a PostgreSQL database that holds it instead of a file. `sync=False` survives a crash of this process
+        but not of the machine: for tests. `wait_s` is how long another holder is waited for. `also` are further locks'
+        files that must stay what they are while it is open. `shared` says that several schedulers agree by their claims
+        who decides: of PostgreSQL only. Raises StoreLocked, StoreDamaged, StoreForeign, StoreUnavailable, StoreError.
         """
-        return cls(open_store(StoreFiles(Path(state_dir)), sync=sync, wait_s=wait_s, also=also))
+        files = StoreFiles(Path(state_dir))
+        if url is not None:
+            from pyscheduler.store.postgres.store import PostgresStore  # psycopg is an extra
+
+            return PostgresStore.opened(files, url, sync=sync, wait_s=wait_s, also=also, shared=shared)
+        from pyscheduler.store.sqlite_store import SqliteStore
+
+        return SqliteStore.opened(files, sync=sync, wait_s=wait_s, also=also)
 
     @property
     def state_dir(self) -> Path:
-        """The folder that holds it."""
+        """The folder that holds it, or what its own minders leave."""
         return self._files.state_dir
 
+    @property
+    @abstractmethod
+    def where(self) -> str:
+        """What errors and people call it."""
+
+    @abstractmethod
     def close(self) -> None:
-        """Copy the log into the file, close everything and let go of the lock. Harmless when closed."""
-        with self._writing, ExitStack() as last:
-            connection, self._writer = self._writer, None
-            if connection is None:
-                return
-            last.callback(self._lock.release)
-            if self._damage is None:
-                last.callback(connection.close)
-                last.callback(self._readers.close)
-                last.callback(_empty_log_quietly, connection)
-            else:
-                # The last to close must be a reader: a writer would copy the log into the damaged file.
-                last.callback(self._readers.close)
-                last.callback(connection.close)
+        """Close everything and let go. Harmless when closed."""
 
     # ----------------------------------------------------------------------- writing
+
+    @abstractmethod
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Do the work in one transaction that is durable on return. Raises StoreError, and what `work` raises.
+
+        The work may be done twice, each time in a new transaction, where another one was in the way.
+        """
 
     def apply(self, batch: Batch) -> None:
         """Save the batch whole; it is durable when this returns. Raises StoreError, NaiveTime."""
         steps = write.steps_of(batch)
         try:
-            self._transact(lambda connection: write.perform(connection, steps, batch))
+            self.write(lambda transaction: write.perform(transaction, steps, batch))
         except UnicodeEncodeError:
-            plain = write.cleaned(steps)
-            self._transact(lambda connection: write.perform(connection, plain, batch))
+            self.write(lambda transaction: write.perform(transaction, write.cleaned(transaction, steps), batch))
 
     def raise_generation(self) -> GenerationState:
         """Begin a new generation: once for each start of an engine, before anything is decided. Raises StoreError."""
         values = self.engine_values()
         with self._writing:
             try:
-                found = generation.compare(values, generation.read_file(self._files))
+                found = generation.compare(values, generation.read_file(self._files), place=self._place())
                 self.apply(Batch(engine=found.engine_values()))
                 generation.write_file(self._files, found.next)
             except OSError as error:
                 raise translated(error, self._files.generation) from error
         return found
 
+    @abstractmethod
+    def tidy(self) -> None:
+        """For quiet moments: see that the store is still ours. Raises StoreError."""
+
+    def _place(self) -> str:
+        """Return what tells this database from a copy of it that was put in another place; empty where files tell."""
+        return ""
+
+    # ----------------------------------------------------------------------- copies and facts
+
+    @abstractmethod
     def backup(self, target: Path) -> None:
         """Write a consistent copy while the store works, checked whole and durable. Raises StoreError.
 
         An earlier backup of that name is replaced at the very end; any other file is left alone.
         """
-        with self._writing:
-            connection = self._usable_writer()
-            source = backup.Source(
-                self._files.database, connection, self._writing, is_open=lambda: self._writer is connection
-            )
-        backup.backup(source, Path(target))
 
     @staticmethod
     def check(file: Path) -> None:
@@ -128,71 +140,6 @@ class Store(Reads):
         """
         return backup.restore(Path(file), Path(state_dir))
 
+    @abstractmethod
     def facts(self) -> StoreFacts:
-        """Return what `pysched doctor` says about this store. Raises StoreUnavailable where its files are gone."""
-        module = driver.sqlite()
-        is_safe = module.sqlite_version_info >= driver.SAFE_SINCE
-        try:
-            sizes = [path.stat().st_size for path in (self._files.database, self._files.log)]
-        except OSError as error:
-            raise translated(error, self._files.database) from error
-        return StoreFacts(module.__name__, module.sqlite_version, is_safe, schema.REVISION, *sizes)
-
-    def tidy(self) -> None:
-        """For quiet moments: empty the log into the file, and see that the files are still ours. Raises StoreError."""
-        with self._writing:
-            connection = self._usable_writer()
-            self._look()
-            try:
-                self._log_is_empty = self._log_is_empty or driver.empty_log(connection)
-            except DRIVER_ERRORS as error:
-                raise self._seen(translated(error, self._files.database)) from error
-
-    def _transact(self, work: Callable[[Connection], None]) -> None:
-        with self._writing:
-            connection = self._usable_writer()
-            self._log_is_empty = False
-            try:
-                transact(connection, work, self._files.database)
-            except StoreError as error:
-                self._seen(error)
-                raise
-            self._look(committed=True)
-
-    def _usable_writer(self) -> Connection:
-        if self._damage is not None:
-            raise self._damage
-        if self._writer is None:
-            raise StoreUnavailable("the store is closed", where=str(self.state_dir))
-        return self._writer
-
-    def _look(self, *, committed: bool = False) -> None:
-        """Notice that the files were moved or removed; what was just committed to them is then as good as unknown."""
-        try:
-            self._watch.check()
-        except StoreDamaged as error:
-            error.outcome_unknown = committed
-            raise self._seen(error) from None
-        except OSError as error:
-            raise translated(error, self._files.database, committing=committed) from error
-
-    def _seen(self, error: StoreError) -> StoreError:
-        """Remember damage: nothing may be written after it."""
-        if isinstance(error, StoreDamaged):
-            self._damage = error
-        return error
-
-    def _read(self, work: Callable[[Snapshot], T]) -> T:
-        try:
-            return self._readers.read(work)
-        except StoreDamaged as error:
-            self._damage = error
-            raise
-
-
-def _empty_log_quietly(connection: Connection) -> None:
-    """Try to leave a file that is whole without its log; the log is as good where it cannot be."""
-    try:
-        driver.empty_log(connection)
-    except DRIVER_ERRORS:
-        return
+        """Return what `pysched doctor` says about this store. Raises StoreUnavailable where it is out of reach."""

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pyscheduler.model.alert import Delivery
 from pyscheduler.model.batch import Batch
 from pyscheduler.store import audit, people_rows, rows
-from pyscheduler.store.driver import Connection
 from pyscheduler.store.rows import Row
 from pyscheduler.store.statements import (
     ADD_ALERT,
@@ -28,9 +27,11 @@ from pyscheduler.store.statements import (
     REMOVE_RUN,
     REMOVE_SESSION,
     SET_DELIVERY,
+    Statement,
 )
+from pyscheduler.store.transaction import Transaction
 
-Step = tuple[str, Sequence[Row]]
+Step = tuple[Statement, Sequence[Row]]
 
 
 def steps_of(batch: Batch) -> list[Step]:
@@ -39,19 +40,19 @@ def steps_of(batch: Batch) -> list[Step]:
     kept = [(key, value) for key, value in batch.engine.items() if value is not None]
     over = [] if batch.replies_before is None else [(rows.micros(batch.replies_before),)]
     dropped = [(key,) for key, value in batch.engine.items() if value is None]
-    steps: list[Step] = [(statement.sql, gone) for statement in REMOVE_RUN] if gone else []
+    steps: list[Step] = [(statement, gone) for statement in REMOVE_RUN] if gone else []
     steps += [
-        (PUT_RUN.sql, [rows.run_row(run) for run in batch.runs]),
-        (PUT_ATTEMPT.sql, [rows.attempt_row(attempt) for attempt in batch.attempts]),
-        (ADD_LINE.sql, [rows.line_row(line) for line in batch.lines]),
-        (PUT_ENGINE.sql, kept),
-        (REMOVE_ENGINE.sql, dropped),
-        (PUT_CONFIG.sql, [rows.config_row(record) for record in batch.configs]),
-        (REMOVE_REPLIES.sql, over),
-        (PUT_REPLY.sql, [people_rows.reply_row(reply) for reply in batch.replies]),
+        (PUT_RUN, [rows.run_row(run) for run in batch.runs]),
+        (PUT_ATTEMPT, [rows.attempt_row(attempt) for attempt in batch.attempts]),
+        (ADD_LINE, [rows.line_row(line) for line in batch.lines]),
+        (PUT_ENGINE, kept),
+        (REMOVE_ENGINE, dropped),
+        (PUT_CONFIG, [rows.config_row(record) for record in batch.configs]),
+        (REMOVE_REPLIES, over),
+        (PUT_REPLY, [people_rows.reply_row(reply) for reply in batch.replies]),
         *_steps_of_alerts(batch),
-        (REMOVE_SESSION.sql, [(session_hash,) for session_hash in batch.deleted_sessions]),
-        (PUT_SESSION.sql, [people_rows.session_row(session) for session in batch.sessions]),
+        (REMOVE_SESSION, [(session_hash,) for session_hash in batch.deleted_sessions]),
+        (PUT_SESSION, [people_rows.session_row(session) for session in batch.sessions]),
     ]
     return [step for step in steps if step[1]]
 
@@ -62,10 +63,10 @@ def _steps_of_alerts(batch: Batch) -> list[Step]:
     old = [] if batch.alerts_before is None else [(rows.micros(batch.alerts_before),)]
     told = [ADD_DELIVERY.bind(**row) for raised in batch.alerts for row in people_rows.new_deliveries(raised)]
     return [
-        *((statement.sql, old) for statement in REMOVE_OLD_ALERTS),
-        (ADD_ALERT.sql, [people_rows.alert_row(raised.alert) for raised in batch.alerts]),
-        (ADD_DELIVERY.sql, told),
-        (SET_DELIVERY.sql, [SET_DELIVERY.bind(**_changes(delivery)) for delivery in batch.deliveries]),
+        *((statement, old) for statement in REMOVE_OLD_ALERTS),
+        (ADD_ALERT, [people_rows.alert_row(raised.alert) for raised in batch.alerts]),
+        (ADD_DELIVERY, told),
+        (SET_DELIVERY, [SET_DELIVERY.bind(**_changes(delivery)) for delivery in batch.deliveries]),
     ]
 
 
@@ -79,16 +80,13 @@ def _changes(delivery: Delivery) -> dict[str, object]:
     }
 
 
-def perform(connection: Connection, steps: Sequence[Step], batch: Batch) -> None:
-    """Run the batch's statements, then its share in the audit log, inside the transaction that the caller has begun."""
-    for sql, table in steps:
-        if len(table) == 1:
-            connection.execute(sql, table[0])
-        else:
-            connection.executemany(sql, table)
-    audit.perform(connection, batch)
+def perform(transaction: Transaction, steps: Sequence[Step], batch: Batch) -> None:
+    """Run the batch's statements, then its share in the audit log, inside a transaction."""
+    for statement, table in steps:
+        transaction.put(statement, table)
+    audit.perform(transaction, batch)
 
 
-def cleaned(steps: Sequence[Step]) -> list[Step]:
-    """Return the same statements with text that UTF-8 can hold."""
-    return [(sql, rows.cleaned(table)) for sql, table in steps]
+def cleaned(transaction: Transaction, steps: Sequence[Step]) -> list[Step]:
+    """Return the same statements with text that UTF-8, and the database, can hold."""
+    return [(statement, list(map(transaction.storable, rows.cleaned(table)))) for statement, table in steps]
