@@ -1,8 +1,8 @@
 """How long a lease is believed in, and when another's may be taken for over. Spec: claims.md C3, DESIGN 6.
 
 What must always hold: safety never rests on a clock; the clocks here only decide when somebody *may try*. They err to
-the safe side: my own trust counts from before the heartbeat was sent, what I see of others from after it was answered, both
-on the boot clock, which counts while the machine sleeps and is never set. A store that did not answer once makes
+the safe side: my own trust counts from before the heartbeat was sent, what I see of others from after it was answered,
+both on the boot clock, which counts while the machine sleeps and is never set. A store that did not answer once makes
 everything seen before worth nothing: after an outage its owner gets the time to renew.
 """
 

@@ -1,8 +1,8 @@
 """The door to a store on a server, for many hosts. Spec: claims.md C1, C3; DESIGN 6.
 
-What must always hold: a connection serves one transaction at a time and is never lent out of this door, so that what the
-heartbeat's door does waits for nobody; a connection that was lost is not used again; the tables are looked at once, with
-the first connection, and made or brought up to date then (by one scheduler of all that start at once).
+What must always hold: a connection serves one transaction at a time and is never lent out of this door, so that the
+heartbeat's door waits for nobody; a connection that was lost is not used again; the tables are looked at once, with the
+first connection, and made or brought up to date then (by one scheduler of all that start at once).
 """
 
 from __future__ import annotations
