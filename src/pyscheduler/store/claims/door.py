@@ -11,33 +11,18 @@ PostgreSQL (a function of the schema, which tests replace), the wall clock on SQ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from pyscheduler.store.rows import Row
-from pyscheduler.store.statements import Statement
+from pyscheduler.store.transaction import Transaction
+
+__all__ = ["Door", "Transaction"]
 
 T = TypeVar("T")
 
 
-class Transaction(Protocol):
-    """One transaction under way. Raises whatever the driver raises; the door turns it into the family's errors."""
-
-    def rows(self, statement: Statement, **values: object) -> list[Row]:
-        """Run a statement and return the rows that it gives (a query, or RETURNING)."""
-        ...
-
-    def change(self, statement: Statement, **values: object) -> int:
-        """Run a statement and return how many rows it touched."""
-        ...
-
-    def each(self, statement: Statement, many: Sequence[Mapping[str, object]]) -> list[list[Row]]:
-        """Run a statement once for each of many values, in their order, and return each one's rows; one round trip."""
-        ...
-
-
 class Door(Protocol):
-    """A store that claims are kept in. Safe to use from any thread."""
+    """A store that claims are kept in; an open `Store` is one. Safe to use from any thread."""
 
     @property
     def dialect(self) -> str:

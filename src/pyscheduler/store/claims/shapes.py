@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 
-from pyscheduler.model.lease import OnLost
+from pyscheduler.model.lease import Identity, OnLost
 from pyscheduler.model.run import Outcome, RunState, Trigger
 
 
@@ -223,6 +223,23 @@ class NodeRow:
     """Runs claimed and not started yet."""
     running: int
     now: datetime
+
+    @property
+    def identity(self) -> Identity:
+        """Return who it is, as `rules.proof` judges it."""
+        return Identity(
+            inc_id=self.inc_id,
+            host_id=self.host_id,
+            boot_id=self.boot_id,
+            pid_ns=self.pid_ns,
+            pid=self.pid,
+            start_ticks=self.start_ticks,
+            state_dir=self.state_dir,
+            node=self.node,
+            tags=self.tags,
+            capacity=self.capacity,
+            address=self.address,
+        )
 
     @property
     def lives(self) -> bool:

@@ -8,7 +8,7 @@ it otherwise (another `tick`, a `serve` for its life) is waited for, `wait_s` at
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -18,31 +18,13 @@ from pyscheduler.store.claims.door import Transaction
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.faults import DRIVER_ERRORS, translated
 from pyscheduler.store.files import StoreFiles, StoreLock
-from pyscheduler.store.rows import Row
-from pyscheduler.store.statements import Statement
 from pyscheduler.store.store import Store
-from pyscheduler.store.transaction import transact
+from pyscheduler.store.transaction import SqliteTransaction, transact
 
 T = TypeVar("T")
 
 WAIT_S: Final = 10.0
 """How long another holder of the store is waited for. DESIGN 6."""
-
-
-class _OnSqlite:
-    """What is done between BEGIN and COMMIT."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def rows(self, statement: Statement, **values: object) -> list[Row]:
-        return self._connection.execute(statement.sql, statement.bind(**values)).fetchall()
-
-    def change(self, statement: Statement, **values: object) -> int:
-        return self._connection.execute(statement.sql, statement.bind(**values)).rowcount
-
-    def each(self, statement: Statement, many: Sequence[Mapping[str, object]]) -> list[list[Row]]:
-        return [self.rows(statement, **values) for values in many]
 
 
 class SqliteDoor:
@@ -85,11 +67,9 @@ class SqliteDoor:
             lock = StoreLock(self._files.lock)
             lock.take(self._wait_s)
             after.callback(lock.release)
-            done: list[T] = []
             connection = self._open()
             after.callback(connection.close)
-            transact(connection, lambda held: done.append(work(_OnSqlite(held))), self._files.database)
-            return done[-1]
+            return transact(connection, lambda held: work(SqliteTransaction(held)), self._files.database)
 
     def _open(self) -> Connection:
         try:
