@@ -26,9 +26,10 @@ def backup(session: Session, target: str, as_json: bool) -> None:
     from pyscheduler.store import Peek
 
     file = Path(target)
-    store = Peek.open(session.place.state_dir)
+    place = session.place
+    store = Peek.open(place.state_dir, url=place.store_url(session.environ))
     if store is None:
-        raise CommandError("there is no store yet", where=str(session.place.state_dir), mend="the first start makes it")
+        raise CommandError("there is no store yet", where=str(place.state_dir), mend="the first start makes it")
     replaced = file.exists()
     with store:
         store.backup(file)
@@ -53,8 +54,11 @@ def restore(session: Session, source: str, yes: bool, as_json: bool) -> None:
     holds back what it takes for missed, until `pysched catch-up` says what to do.
     """
     from pyscheduler.store import Store
+    from pyscheduler.store.postgres.words import NO_BACKUP
 
     file, state_dir = Path(source), session.place.state_dir
+    if session.place.store_url(session.environ) is not None:
+        raise CommandError("the store is on a server, and no file takes its place", mend=NO_BACKUP)
     Store.check(file)
     if not yes:
         if as_json:

@@ -49,7 +49,6 @@ def doctor(session: Session, as_json: bool) -> int:
 def examine(session: Session) -> Iterator[Finding]:
     """Yield every finding, as it is made."""
     from pyscheduler.cli.checks.folders import folders
-    from pyscheduler.cli.checks.memory import memory
     from pyscheduler.cli.checks.programs import programs
     from pyscheduler.cli.checks.service import service
 
@@ -61,8 +60,19 @@ def examine(session: Session) -> Iterator[Finding]:
         return
     yield from _configuration(session)
     yield from folders(place.state_dir, place.log_dir)
-    yield from memory(place.state_dir, place.times, session.now())
+    yield from _memory(session)
     yield from service(session.hasty_client(CLIENT_S), _max_running(session))
+
+
+def _memory(session: Session) -> Iterator[Finding]:
+    from pyscheduler.cli.checks.memory import memory
+
+    try:
+        url = session.place.store_url(session.environ)
+    except ConfigError as error:
+        yield bad("store", f"its address cannot be read: {error.problems[0]}", "set it for this command too")
+        return
+    yield from memory(session.place.state_dir, session.place.times, session.now(), url)
 
 
 def _configuration(session: Session) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ def typical_durations(config: Config) -> dict[str, float]:
     """
     from pyscheduler.store import Peek
 
-    store = Peek.open(config.settings.state_dir)
+    store = Peek.open(config.settings.state_dir, url=config.settings.store)
     if store is None:
         return {}
     with store:
@@ -33,7 +33,7 @@ def not_begun(config: Config, entries: list[ForecastEntry], now: datetime) -> li
     from pyscheduler.store import Peek
 
     try:
-        store = Peek.open(config.settings.state_dir)
+        store = Peek.open(config.settings.state_dir, url=config.settings.store)
         if store is None:
             return entries
         with store:

@@ -69,7 +69,7 @@ def explain_offline(session: Session, word: str, day: date | None) -> Mapping[st
     from pyscheduler.api.views import answer_view, runs_of_answer
 
     config = session.load()
-    store = Peek.open(config.settings.state_dir)
+    store = Peek.open(config.settings.state_dir, url=config.settings.store)
     if store is None:
         raise Unreachable(
             "no scheduler is running, and none has ever run here",

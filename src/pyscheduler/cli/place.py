@@ -36,6 +36,12 @@ class Place:
         """The Unix socket on which the scheduler answers."""
         return self.state_dir / SOCKET_NAME
 
+    def store_url(self, environ: Mapping[str, str]) -> str | None:
+        """Return the address of its store, None where that is the file in `state_dir`. Raises ConfigError."""
+        from pyscheduler.config import store_at
+
+        return store_at(self.config, env=environ)
+
     @property
     def times(self) -> Times:
         """The way times are written here."""

@@ -101,7 +101,8 @@ class StoreClient:
 
     @contextmanager
     def _peek(self) -> Iterator[Peek]:
-        store = Peek.open(self._session.place.state_dir)
+        place = self._session.place
+        store = Peek.open(place.state_dir, url=place.store_url(self._session.environ))
         if store is None:
             raise self._error
         with store:

@@ -17,7 +17,7 @@ from pyscheduler.errors import ConfigError
 if TYPE_CHECKING:
     from pyscheduler.config.cache import load_cached
     from pyscheduler.config.diff import config_diff, firing_diff
-    from pyscheduler.config.glimpse import glance
+    from pyscheduler.config.glimpse import glance, store_at
     from pyscheduler.config.load import build_config, load_config
     from pyscheduler.config.lookahead import deferred_checks
     from pyscheduler.config.offload import load_in_process
@@ -36,6 +36,7 @@ __all__ = [
     "load_cached",
     "load_config",
     "load_in_process",
+    "store_at",
 ]
 
 _HOMES: Final = {
@@ -49,6 +50,7 @@ _HOMES: Final = {
     "load_cached": "cache",
     "load_config": "load",
     "load_in_process": "offload",
+    "store_at": "glimpse",
 }
 
 

@@ -21,6 +21,7 @@ from pyscheduler.config.builder import MAX_NODES, Builder
 from pyscheduler.config.complaints import shown
 from pyscheduler.config.settings import beside, check_zone
 from pyscheduler.config.source import check_text, read_bytes
+from pyscheduler.config.store_address import store_of
 from pyscheduler.config.tree import Block, Tree, TreeError
 from pyscheduler.config.values import BadValue
 from pyscheduler.config.variables import Variables
@@ -65,19 +66,32 @@ def glance(path: str | os.PathLike[str], *, env: Mapping[str, str] | None = None
     `env` is where `${NAME}` is read, None for this process's environment.
     """
     file = Path(path)
-    try:
-        section = _section(read_bytes(os.path.normpath(file)))
-    except BadValue as error:
-        raise ConfigError([Problem(str(file), 0, 0, error.what, error.mend)]) from None
-    except TreeError as error:
-        raise ConfigError([Problem(str(file), error.line, error.column, error.what, error.mend)]) from None
-    reader = _Reader(file, section, Variables(os.environ if env is None else env))
+    reader = _Reader(file, _section_of(file), Variables(os.environ if env is None else env))
     return Glance(
         name=reader.read("name", str, "pysched"),
         timezone=reader.read("timezone", _known_zone, "UTC"),
         state_dir=beside(file, reader.read("state_dir", str, "state")),
         log_dir=beside(file, reader.read("log_dir", str, "logs")),
     )
+
+
+def store_at(path: str | os.PathLike[str], *, env: Mapping[str, str] | None = None) -> str | None:
+    """Return the address of the store of a main file, None where it is the file in state_dir. Raises ConfigError.
+
+    Apart from `glance`, because it may need a password of the environment, which most commands need not have.
+    """
+    file = Path(path)
+    variables = Variables(os.environ if env is None else env)
+    return _Reader(file, _section_of(file), variables).taken("store", store_of)
+
+
+def _section_of(file: Path) -> Block:
+    try:
+        return _section(read_bytes(os.path.normpath(file)))
+    except BadValue as error:
+        raise ConfigError([Problem(str(file), 0, 0, error.what, error.mend)]) from None
+    except TreeError as error:
+        raise ConfigError([Problem(str(file), error.line, error.column, error.what, error.mend)]) from None
 
 
 def _section(data: bytes) -> Block:
@@ -125,4 +139,18 @@ class _Reader:
             line, column = self._section.value_place(key)
             typed = f"{shown(value)} " if isinstance(value, str) else ""
             message = self._variables.redact(f"scheduler.{key}: {typed}{error.what}")
+            raise ConfigError([Problem(str(self._file), line, column, message, error.mend)]) from None
+
+    def taken(self, key: str, take: Callable[[str, Variables], T]) -> T | None:
+        """Return what `take` makes of a key's text, None where it is not written. The text is in no complaint."""
+        if key not in self._section:
+            return None
+        value = self._section[key]
+        try:
+            if not isinstance(value, str) or not value:
+                raise BadValue("must be text")
+            return take(value, self._variables)
+        except BadValue as error:
+            line, column = self._section.value_place(key)
+            message = self._variables.redact(f"scheduler.{key}: {error.what}")
             raise ConfigError([Problem(str(self._file), line, column, message, error.mend)]) from None

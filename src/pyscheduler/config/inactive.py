@@ -34,12 +34,6 @@ class Inactive:
                 return self._needs("needs an agent, not active yet", "agents are not active yet", spot, (key,))
         return None
 
-    def check_settings(self, keys: Mapping[str, Any], spot: Spot) -> None:
-        """Complain of settings that name a part which is not there yet."""
-        if keys.get("store") is not None:
-            what = "PostgreSQL stores are not active yet: the SQLite file in state_dir would be used instead"
-            self._needs("", what, spot, ("store",))
-
     def check_section(self, name: str, spot: Spot) -> None:
         """Warn of a section that has no effect yet. `spot` is the whole file's."""
         if name in _OF_SECTIONS:

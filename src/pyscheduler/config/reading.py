@@ -80,6 +80,26 @@ class Value:
 
 
 @dataclass(frozen=True, eq=False)
+class Unshown:
+    """Metadata of a text that no complaint shows: it may hold a secret, though none should. `take` fills it in."""
+
+    take: Callable[[str, Variables], object]
+    json: Json
+
+    def read(self, value: object, info: ValidationInfo[Reading]) -> object:
+        try:
+            return self.take(scalar(value), variables_of(info))
+        except BadValue as error:
+            raise fault(error.what, error.mend) from None
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.with_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
+        return self.json
+
+
+@dataclass(frozen=True, eq=False)
 class Shown(Value):
     """Metadata of a text that only people read: what came from the environment is put back as `${NAME}` at once."""
 

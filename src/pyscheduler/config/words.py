@@ -7,7 +7,8 @@ from typing import Annotated, Any, Final
 
 from pyscheduler.config import values
 from pyscheduler.config.fields import words
-from pyscheduler.config.reading import Value
+from pyscheduler.config.reading import Unshown, Value
+from pyscheduler.config.store_address import store_of
 from pyscheduler.config.values import BadValue
 from pyscheduler.model.alert import SCHEDULER_KINDS, AlertKind
 from pyscheduler.model.job import RETRY_ON_DEFAULT, CronSpec, EverySpec, RebootSpec
@@ -99,7 +100,6 @@ LimitTime = Annotated[int, Value(_limit(_seconds), _LIMIT_JSON)]
 # --------------------------------------------------------------------------- settings and addresses
 
 _URL: Final = re.compile(r"https?://[^\s/?#]+[^\s]*")
-_POSTGRES: Final = re.compile(r"postgresql(\+psycopg)?://\S+")
 
 
 def _url(text: str) -> str:
@@ -110,20 +110,12 @@ def _url(text: str) -> str:
     return str(text)
 
 
-def _store(text: str) -> str | None:
-    if text == "sqlite":
-        return None
-    if not _POSTGRES.fullmatch(text):
-        raise BadValue("is no store", "write sqlite, or postgresql+psycopg://USER@HOST/DATABASE")
-    return str(text)
-
-
 def _log_retention(text: str) -> int | None:
     return None if text == "keep" else values.parse_duration(text)
 
 
 Url = Annotated[str, Value(_url, {"type": "string", "examples": ["https://example.org/hook"]})]
 HeartbeatUrl = Url
-StoreUrl = Annotated[str | None, Value(_store, {"type": "string"})]
+StoreUrl = Annotated[str | None, Unshown(store_of, {"type": "string"})]
 LogRetention = Annotated[int | None, Value(_log_retention, {"type": "string"})]
 CronStar = Annotated[str, words({"lone": "lone", "leading": "leading"})]

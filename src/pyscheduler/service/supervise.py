@@ -150,7 +150,9 @@ class Supervisor:
     async def _open(self) -> Engine | None:
         """Return an engine that has started; None where a hurried stop was wished for meanwhile. Raises why not."""
         locks = tuple(path for path in (self._state_dir / LOCK_NAME,) if path.exists())
-        store = await asyncio.to_thread(Store.open, self._state_dir, wait_s=STORE_WAIT_S, also=locks)
+        store = await asyncio.to_thread(
+            Store.open, self._state_dir, url=self._config.settings.store, wait_s=STORE_WAIT_S, also=locks
+        )
         self._held_store = True
         try:
             engine = Engine(self._config, store, clock=self._clock, launcher=self._launcher, environ=self._environ)

@@ -55,6 +55,11 @@ class Peek(Reads):
     ) -> None:
         self.close()
 
+    @property
+    def where(self) -> str:
+        """What people call it."""
+        return str(self._files.database)
+
     def close(self) -> None:
         """Let go of the connections."""
         self._readers.close()

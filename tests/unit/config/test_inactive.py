@@ -31,19 +31,11 @@ def test_a_job_on_an_agent_is_treated_alike(problems: Build, load: Load, key: st
     assert load(text, allow_inactive=True).jobs["j"].inactive == "needs an agent, not active yet"
 
 
-def test_another_store_is_an_error_because_runs_would_be_doubled_in_silence(problems: Build) -> None:
-    """Two hosts that believe to share a store and do not would each run every job."""
-    text = "scheduler: {store: 'postgresql+psycopg://u@h/d'}\n"
-    (found,) = problems(text)
-    assert found.startswith("error c.yaml:1:13: scheduler.store: PostgreSQL stores are not active yet")
-    (found,) = problems(text, allow_inactive=True)
-    assert found.startswith("warning c.yaml:1:13: scheduler.store")
-
-
 @pytest.mark.parametrize(
     "key",
     [
         "heartbeat_url: 'https://example.org/x'",
+        "store: 'postgresql+psycopg://u@h/d'",
         "listen: '127.0.0.1:0'",
         "api_tokens_file: t.yaml",
         "users_file: u.yaml",

@@ -92,7 +92,7 @@ def test_logs_are_kept_for_ever_by_default_and_by_the_word_keep(load: Load) -> N
         ("memory_days: 0", '1:26: scheduler.memory_days: "0" is less than 1'),
         ("watch_limit: 0", '1:26: scheduler.watch_limit: "0" is less than 1'),
         ("state_dir: ''", '1:24: scheduler.state_dir: "" is empty'),
-        ("store: mysql://x", '1:20: scheduler.store: "mysql://x" is no store; write sqlite, or postgresql+psycopg://'),
+        ("store: mysql://x", "1:20: scheduler.store: is no store; write sqlite, or postgresql+psycopg://"),
         ("cron_star: all", '1:24: scheduler.cron_star: "all" is none of lone, leading'),
         ("secure_cookies: yes", '1:29: scheduler.secure_cookies: "yes" is neither true nor false'),
         ("heartbeat_url: beat", '1:28: scheduler.heartbeat_url: "beat" is no http or https address'),

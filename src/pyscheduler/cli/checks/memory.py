@@ -17,10 +17,10 @@ from pyscheduler.store import Peek
 TOLERATED: Final = timedelta(seconds=5)
 
 
-def memory(state_dir: Path, times: Times, now: datetime) -> Iterator[Finding]:
+def memory(state_dir: Path, times: Times, now: datetime, url: str | None = None) -> Iterator[Finding]:
     """Yield what there is to say about the store and what it remembers."""
     try:
-        store = Peek.open(state_dir)
+        store = Peek.open(state_dir, url=url)
         if store is None:
             yield ok("store", "none yet: the first start makes it")
             yield strangers(state_dir, None)
@@ -28,7 +28,7 @@ def memory(state_dir: Path, times: Times, now: datetime) -> Iterator[Finding]:
         with store:
             store.check()
             values = store.engine_values()
-            yield ok("store", "every page of it is whole")
+            yield ok("store", "every page of it is whole" if url is None else f"on {store.where}; its tables are ours")
             yield from _values(values, times, now)
             yield strangers(state_dir, store)
     except StoreError as error:

@@ -38,6 +38,11 @@ class PostgresPeek(Peek):
                 return None
         return cls(files, address, PostgresReaders(address, name=name))
 
+    @property
+    def where(self) -> str:
+        """The server and database, without a password."""
+        return self._address.shown
+
     def close(self) -> None:
         """Let go of the connections."""
         self._answers.close()
