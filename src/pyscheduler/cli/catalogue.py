@@ -22,11 +22,17 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
         "demo": Entry("demo", "demo", "Show a nightly chain of jobs from start to end."),
         "init": Entry("init", "init", "Write a configuration to begin with, or a systemd unit."),
         "serve": Entry("serve", "serve", "Run the scheduler."),
+        "tick": Entry("tick", "tick", "Make one pass: run what is due, record what became of it."),
+        "work": Entry("tick", "work", "Make passes until stopped: `tick` in a loop."),
         "stop": Entry("stop", "stop", "Stop the scheduler; running jobs go on."),
     },
     "Look": {
         "status": Entry("status", "status", "Show the board: the runs of a date, the worst first."),
         "jobs": Entry("jobs", "jobs", "List the jobs: schedule, next firing, last run."),
+        "list": Entry(
+            "standing", "list_", "List jobs by what became of their runs: last outcome, last success, owner."
+        ),
+        "health": Entry("standing", "health", "Exit with 1 where a job has not succeeded in time."),
         "runs": Entry("runs", "runs", "List runs, the newest first."),
         "show": Entry("show", "show", "Show one run: its fields, its attempts, its logbook."),
         "log": Entry("log", "log", "Print what an attempt has written; -f follows it."),
