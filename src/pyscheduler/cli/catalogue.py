@@ -29,9 +29,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
     "Look": {
         "status": Entry("status", "status", "Show the board: the runs of a date, the worst first."),
         "jobs": Entry("jobs", "jobs", "List the jobs: schedule, next firing, last run."),
-        "list": Entry(
-            "standing", "list_", "List jobs by what became of their runs: last outcome, last success, owner."
-        ),
+        "list": Entry("standing", "list_", "List jobs by their last outcome, last success and owner."),
         "health": Entry("standing", "health", "Exit with 1 where a job has not succeeded in time."),
         "runs": Entry("runs", "runs", "List runs, the newest first."),
         "show": Entry("show", "show", "Show one run: its fields, its attempts, its logbook."),

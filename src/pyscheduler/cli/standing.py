@@ -31,7 +31,7 @@ HEADERS: Final = ("JOB", "LAST OUTCOME", "LAST SUCCESS", "NEXT", "OWNER", "CLAIM
 @json_option
 @pass_session
 def list_(session: Session, as_json: bool) -> None:
-    """List jobs by what became of their runs: last outcome, last success, owner.
+    """List jobs by their last outcome, last success and owner.
 
     For jobs that `pysched tick` and `pysched work` run. One line for each job: how its newest ended run ended, when it
     last succeeded, when it is due next, which host and process has a run of it now, and since when. Reads the store
