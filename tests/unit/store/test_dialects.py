@@ -77,5 +77,5 @@ def test_whether_there_is_a_row_is_asked_for_each_row_outside() -> None:
     """As a join it would read the whole table."""
     runs = schema.runs.alias("outer_runs")
     statement = compiled(select(runs.c.run_id).where(any_row(select(KEY).where(runs.c.job == KEY))))
-    assert "WHERE EXISTS (SELECT engine.key" in statement.sql
-    assert "WHERE (SELECT EXISTS (SELECT engine.key" in statement.on(POSTGRESQL).sql
+    assert "WHERE EXISTS (SELECT engine." in statement.sql
+    assert "WHERE (SELECT EXISTS (SELECT engine." in statement.on(POSTGRESQL).sql
