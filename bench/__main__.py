@@ -16,6 +16,7 @@ ALL = [
     "list_pages",
     "next_firing",
     "store_writes",
+    "postgres_runs",
     "pepper_stores",
     "api_pages",
     "board",

@@ -31,11 +31,12 @@ jobs:
 """
 
 
-async def measure(folder: Path, runs: int, *, at_once: bool) -> dict[str, object]:
+async def measure(folder: Path, runs: int, *, at_once: bool, url: str | None = None) -> dict[str, object]:
     (folder / "pysched.yaml").write_text(CONFIG.format(folder=folder))
     config = load_config(folder / "pysched.yaml", env={})
     launcher = MinderLauncher()
-    engine = Engine(config, Store.open(config.settings.state_dir), clock=SystemClock(), launcher=launcher)
+    store = Store.open(config.settings.state_dir, url=url)
+    engine = Engine(config, store, clock=SystemClock(), launcher=launcher)
     await engine.start()
     ended: dict[str, str] = {}
     all_ended = asyncio.Event()

@@ -4,6 +4,7 @@
 PyschedError                    where · what · how to mend
 ├── ConfigError                 the author of the text: `.problems` holds every complaint of every file
 ├── NaiveTime (ValueError)      the caller's code: an instant without a zone is never guessed at
+├── BadSchedule (ValueError)    the caller's code: a schedule, a task or a trigger that makes no sense
 ├── ActionError                 the caller of an action; `.status` is the HTTP status it becomes
 │   ├── BadRequest     400
 │   ├── Unauthorised   401
@@ -76,6 +77,12 @@ class NaiveTime(PyschedError, ValueError):
     """An instant came without a time zone, where guessing one would move a night's work by hours."""
 
     code = "naive-time"
+
+
+class BadSchedule(PyschedError, ValueError):
+    """A schedule, a task or a trigger of `pyscheduler.cluster` makes no sense: said when it is made, before any run."""
+
+    code = "bad-schedule"
 
 
 class ActionError(PyschedError):

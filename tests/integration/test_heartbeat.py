@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ from pyscheduler.engine.core import Engine
 from pyscheduler.errors import Unavailable
 from tests.night import Night
 from tests.receivers import hook
+from tests.yard import until
 
 
 def a_night(folder: Path, url: str) -> Night:
@@ -47,6 +49,31 @@ async def test_silence_where_anything_is_wrong(tmp_path: Path) -> None:
             night.engine.fail_stop(RuntimeError("x"))
             assert not await heart.beat()
         assert server.got == []
+
+
+async def test_the_first_ping_does_not_wait_for_the_second_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The heart begins before the engine is there; as soon as it is, the other side hears it."""
+    monkeypatch.setattr("pyscheduler.alerts.heartbeat.LOOK_S", 0.01)
+    engines: list[Engine] = []
+    looks: list[bool] = []
+
+    def engine() -> Engine:
+        looks.append(bool(engines))
+        if not engines:
+            raise Unavailable("scheduler is starting")
+        return engines[0]
+
+    with hook() as server:
+        night = a_night(tmp_path, f"{server.url}/ping")
+        async with night:
+            beating = asyncio.ensure_future(Heartbeat(engine).run())
+            await until(lambda: len(looks) > 1, "it has looked in vain")
+            engines.append(night.engine)
+            await until(lambda: bool(server.got), "it is heard")
+            beating.cancel()
+        assert len(server.got) == 1
 
 
 async def test_without_an_address_nothing_is_sent(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 EVERY_S: Final = 60.0
 TIMEOUT_S: Final = 10.0
+LOOK_S: Final = 1.0
+"""How soon it is seen that the engine has started, or is well again."""
 FRESH_S: Final = 150.0
 """A tick is due every minute; two that are missing are no delay any more."""
 
@@ -33,10 +35,12 @@ class Heartbeat:
         self._failures = 0
 
     async def run(self) -> None:
-        """Ping at once and every minute, for ever. Cancel to stop."""
+        """Ping as soon as all is well and then every minute, for ever. Cancel to stop."""
         while True:
-            await self.beat()
-            await asyncio.sleep(self._every_s)
+            is_due = self._address() is not None
+            if is_due:
+                await self.beat()
+            await asyncio.sleep(self._every_s if is_due else min(LOOK_S, self._every_s))
 
     async def beat(self) -> bool:
         """Ping once, if all is well; returns whether the ping was sent and taken."""

@@ -15,7 +15,6 @@ from pyscheduler.cli.options import shared_options
 SYNONYMS: Final = {
     "start": "serve",
     "run": "trigger",
-    "list": "jobs",
     "ls": "jobs",
     "logs": "log",
     "logbook": "events",

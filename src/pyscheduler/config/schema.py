@@ -42,7 +42,9 @@ class SchedulerKeys(Shape):
     timezone: Zone | None = key("The zone of jobs that name none, and of today.", default="UTC")
     state_dir: FullText | None = key("Where it remembers; relative to this file.", default="state")
     log_dir: FullText | None = key("Where jobs' output goes; relative to this file.", default="logs")
-    store: StoreUrl | None = key("sqlite, or a PostgreSQL URL shared by several schedulers.", default="sqlite")
+    store: StoreUrl | None = key(
+        "sqlite, the file in state_dir; or postgresql+psycopg://USER:${NAME}@HOST/DATABASE.", default="sqlite"
+    )
     max_running: AtLeastOne | None = key("How many attempts may run at once.", default=32)
     listen: Listen | None = key(
         "The address of API and pages, or off; port 0 is any free one.", default="127.0.0.1:8470"

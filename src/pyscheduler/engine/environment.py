@@ -87,3 +87,8 @@ def run_facts(run: Run, job: Job, attempt: int) -> dict[str, str]:
         "PYSCHED_SCHEDULED_AT": run.scheduled_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "PYSCHED_SCHEDULED_LOCAL": local.isoformat(timespec="seconds"),
     }
+
+
+def claim_facts(token: int, inc_id: str) -> dict[str, str]:
+    """Return the variables by which a job on a shared store can have an older claim fenced off. Spec: claims.md C6."""
+    return {"PYSCHED_RUN_TOKEN": str(token), "PYSCHED_INC_ID": inc_id}

@@ -13,7 +13,7 @@ from tests.unit.cli.prompt import Prompt
 
 NAMES = """demo init validate schema serve stop status jobs runs show log events trigger hold release kill rerun
 force-start skip mark-success mark-failed cancel pause resume backfill reload catch-up next forecast why diff
-simulate alerts replay doctor backup restore audit open hash-token hash-password version completion"""
+simulate alerts replay doctor backup restore audit open hash-token hash-password version completion tick work list health"""
 WANTED = NAMES.split()
 
 
@@ -98,7 +98,7 @@ def test_what_asks_no_scheduler_takes_no_notice_of_an_address_in_the_environment
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("start", "serve"), ("logs", "log"), ("list", "jobs"), ("Status", "status")]
+    ("typed", "meant"), [("start", "serve"), ("logs", "log"), ("ls", "jobs"), ("Status", "status")]
 )
 def test_what_others_call_a_command_is_understood(pysched: Prompt, typed: str, meant: str) -> None:
     """`start` is no misspelt `status`; the way out is said once."""

@@ -35,13 +35,13 @@ CREATE TABLE {MARKER} (
 LOCK: Final = f"({schema.APPLICATION_ID}::bigint << 32) | current_schema()::regnamespace::oid::bigint"
 """The number of every advisory lock of a store: the same for all who use one schema of one database."""
 _PATIENCE: Final = "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = 0"
-_IS_THERE: Final = "SELECT to_regclass(format('%%I.%%I', current_schema(), %s::text)) IS NOT NULL"
 _TABLES: Final = """
 SELECT relname FROM pg_class
 WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
   AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
-ORDER BY relname LIMIT 4
+ORDER BY relname <> %s, relname LIMIT 4
 """
+"""One statement, so that tables that somebody makes at this instant are all seen, or none; the marker comes first."""
 
 
 def prepare(connection: Connection, where: str, *, may_make: bool) -> None:
@@ -76,6 +76,13 @@ def recognised(connection: Connection, where: str) -> bool:
         what = f"the store has schema {revision}, and this release reads {schema.REVISION}"
         raise StoreForeign(what, where=where, mend="use the release of its scheduler, or start that of this one")
     return True
+
+
+def refuse_no_schema(connection: Connection, where: str) -> None:
+    """Raise StoreError where the tables have no place to lie in, psycopg.Error where that cannot be asked."""
+    if _value(connection, "SELECT current_schema()") is None:
+        mend = "CREATE SCHEMA, or GRANT the user USAGE on the one that its search_path names"
+        raise StoreError("there is no schema for the tables to lie in", where=where, mend=mend)
 
 
 def _in_turn(connection: Connection, work: Callable[[], object]) -> None:
@@ -115,18 +122,16 @@ def _text(ddl: CreateTable | CreateIndex) -> str:
 
 def _is_new(connection: Connection, where: str) -> bool:
     """Whether the schema is empty. Raises StoreForeign where another program is at home."""
-    if _value(connection, "SELECT current_schema()") is None:
-        mend = "CREATE SCHEMA, or GRANT the user USAGE on the one that its search_path names"
-        raise StoreError("there is no schema for the tables to lie in", where=where, mend=mend)
-    if _value(connection, _IS_THERE, MARKER):
+    refuse_no_schema(connection, where)
+    names = [row[0] for row in connection.execute(_TABLES, [MARKER]).fetchall()]
+    if MARKER in names:
         application = _value(connection, "SELECT application FROM pysched_store")
         if application != schema.APPLICATION_ID:
             what = f"the tables are another program's ({MARKER} says {application})"
             raise StoreForeign(what, where=where, mend="name an empty database")
         return False
-    others = [row[0] for row in connection.execute(_TABLES).fetchall()]
-    if others:
-        what = f"the database has tables of another program ({', '.join(others)})"
+    if names:
+        what = f"the database has tables of another program ({', '.join(names)})"
         raise StoreForeign(what, where=where, mend="name an empty database: CREATE DATABASE …")
     return True
 

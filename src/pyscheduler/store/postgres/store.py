@@ -82,6 +82,7 @@ class PostgresStore(Store):
             try:
                 if not sync:
                     writer.execute("SET synchronous_commit = off")
+                migrate.refuse_no_schema(writer, address.shown)
                 _take_turn(writer, address, wait_s, shared=shared)
             except psycopg.Error as error:
                 raise translated(error, address.shown) from error

@@ -1,0 +1,69 @@
+"""From what a scheduler is given to a life on a store: door, identity, the times that hold, what is seen of others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyscheduler.cluster.evidence import Evidence
+from pyscheduler.cluster.identity import identity
+from pyscheduler.engine.ports import Clock
+from pyscheduler.errors import BadSchedule
+from pyscheduler.rules.leases import timing as timing_of
+from pyscheduler.store.claims import Claims, Door, Timing
+from pyscheduler.store.claims.opening import open_door
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """A store, and this host's folder for it. `evidence` lives as long as the scheduler: it remembers what it saw."""
+
+    store: str
+    state_dir: Path
+    timing: Timing
+    node: str
+    evidence: Evidence
+
+    def enter(self) -> Claims:
+        """Return the dealings of a new incarnation. Raises StoreError."""
+        self.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        me = identity(state_dir=self.state_dir, node=self.node)
+        heart = open_door(self.store, self.state_dir, name="pysched heart", statement_s=self.timing.heartbeat_timeout_s)
+        return Claims(self._door(), me, self.timing, heart=heart)
+
+    @contextmanager
+    def looking(self) -> Iterator[Claims]:
+        """Give the store to who only asks. Raises StoreError."""
+        claims = Claims(self._door(), identity(state_dir=self.state_dir, node=self.node), self.timing)
+        try:
+            yield claims
+        finally:
+            claims.close()
+
+    def _door(self) -> Door:
+        return open_door(self.store, self.state_dir, statement_s=self.timing.statement_timeout_s)
+
+
+def entrance(
+    store: str | os.PathLike[str],
+    state_dir: str | os.PathLike[str] | None,
+    reclaim_after_s: float,
+    timing: Mapping[str, object],
+    node: str,
+    clock: Clock,
+) -> Entrance:
+    """Return the way into a store. Raises BadSchedule where times do not hold together or a folder is lacking."""
+    address = os.fspath(store)
+    is_server = "://" in address
+    if is_server and state_dir is None:
+        raise BadSchedule("A store on a server needs a state_dir for what this host keeps besides.")
+    folder = Path(address if state_dir is None else state_dir).absolute()
+    try:
+        times = timing_of(**{"reclaim_after": reclaim_after_s, **timing})
+    except ValueError as error:
+        raise BadSchedule(str(error)) from None
+    evidence = Evidence(times, clock.boottime)
+    return Entrance(address if is_server else os.fspath(folder), folder, times, node, evidence)

@@ -1,0 +1,192 @@
+"""What is ours in the store, as far as we know: claims, starts, adoptions, and the look that sets it right (S8). C5.
+
+What must always hold: memory is never evidence of ownership, so every step asks the store by token and owner; what is
+in doubt is read back before anything is done about it; what the store says is ours and we know nothing of is given
+back, and what was or may have been executed is never taken back (S6). One statement of ours at a time (`_turn`), so
+that S8 never meets a claim or a start half done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from pyscheduler.cluster.heart import Heart
+from pyscheduler.engine.ports import AttemptHandle
+from pyscheduler.errors import StoreError
+from pyscheduler.model.run import Attempt
+from pyscheduler.store.claims import Claim, Claims, Held, Owned, Proof, Start
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+DOUBT_S: Final = 0.2
+
+
+@dataclass(slots=True)
+class Going:
+    """One started attempt of ours. `cancelled`: a person asked for its stop. `lost`: it was taken from us."""
+
+    token: int
+    handle: AttemptHandle | None = None
+    cancelled: bool = False
+    lost: bool = False
+
+    def hold(self, handle: AttemptHandle) -> None:
+        """It runs; pass on what was wished in the meantime."""
+        self.handle = handle
+        if self.lost:
+            handle.terminate("lease")
+        elif self.cancelled:
+            handle.terminate("kill", "cancelled")
+
+    def cancel(self) -> None:
+        """Stop it by a person's wish."""
+        if not self.cancelled:
+            self.cancelled = True
+            if self.handle is not None:
+                self.handle.terminate("kill", "cancelled")
+
+    def lose(self) -> None:
+        """Stop it because it is not ours any more."""
+        if not self.lost:
+            self.lost = True
+            if self.handle is not None:
+                self.handle.terminate("lease")
+
+
+class Grants:
+    """See above. Belongs to one loop; `heart` says whether our lease holds."""
+
+    def __init__(self, claims: Claims, heart: Heart) -> None:
+        self.claims = claims
+        self.claimed: dict[str, Claim] = {}
+        self.going: dict[str, Going] = {}
+        self.doubt = False
+        """Whether a store operation has failed since the last look (S8)."""
+        self._heart = heart
+        self._opened: set[tuple[str, int]] = set()
+        """Grants under which something was, or may have been, executed."""
+        self._turn = asyncio.Lock()
+
+    async def claim(self, count: int, tags: Iterable[str]) -> list[Claim]:
+        """S2; nothing where our lease is in doubt. Raises StoreError."""
+        if not self._heart.trusted:
+            return []
+        having = (*self.claims.me.tags, *tags)
+        async with self._turn:
+            found = await self._ask(lambda: self.claims.claim(count, tags=having))
+            self.claimed.update((claim.run_id, claim) for claim in found)
+        return found
+
+    async def start(self, claim: Claim, attempt: Attempt) -> bool:
+        """S3. Nothing may be executed before True; False: it is not ours any more.
+
+        Raises StoreError where the start was not written: the claim is given back, and the run stays due.
+        """
+        order = Start(
+            run_id=claim.run_id,
+            token=claim.token,
+            attempt=attempt.attempt,
+            key=attempt.key,
+            config_version=attempt.config_version,
+            boot_id=attempt.boot_id,
+            stdout_path=attempt.stdout_path,
+            stderr_path=attempt.stderr_path,
+            status_path=attempt.status_path,
+        )
+        async with self._turn:
+            try:
+                is_ours = claim.run_id in await self._ask(lambda: self.claims.start([order]))
+            except StoreError as error:
+                log.warning("%s: its start is in doubt, and read back: %s", claim.run_id, error)
+                is_ours = await self._was_started(claim)
+                if not is_ours:
+                    raise
+            finally:
+                self.claimed.pop(claim.run_id, None)
+            if is_ours:
+                self.going[claim.run_id] = Going(claim.token)
+                self._opened.add((claim.run_id, claim.token))
+        return is_ours
+
+    async def hand_back(self, claims: Iterable[Claim], *, cancelled: bool = False) -> int:
+        """S5: give claims back that were not started; returns how many. Where the store does not take them, S8 does."""
+        left = [claim for claim in claims if self.claimed.get(claim.run_id) is claim]
+        held = [Held(claim.run_id, claim.token) for claim in left]
+        if not left:
+            return 0
+        try:
+            async with self._turn:
+                await self._ask(lambda: self.claims.hand_back(held, cancelled=cancelled))
+        except StoreError as error:
+            log.warning("%d claim(s) are not given back yet: %s", len(left), error)
+        for claim in left:
+            self.claimed.pop(claim.run_id, None)
+        return len(left)
+
+    async def adopt(self, owned: Owned, handle: AttemptHandle, proof: Proof) -> bool:
+        """S17: become the owner of an attempt that still runs; False where that is refused. Raises StoreError."""
+        self._opened.add((owned.run_id, owned.token))
+        async with self._turn:
+            if not await self._ask(lambda: self.claims.adopt(owned.inc_id, owned.run_id, owned.token, proof)):
+                return False
+            going = self.going[owned.run_id] = Going(owned.token, handle)
+        if owned.cancel_requested:
+            going.cancel()
+        return True
+
+    def lose_all(self) -> None:
+        """We were fenced: nothing is ours any more."""
+        for going in self.going.values():
+            going.lose()
+
+    async def reconcile(self) -> None:
+        """S8: give back what we know nothing of, end what is not ours any more. Leaves the doubt where it fails."""
+        async with self._turn:
+            try:
+                owned = {(each.run_id, each.token): each for each in await self._ask(self.claims.owned)}
+                for each in owned.values():
+                    if not self._is_known(each):
+                        await self._give_up(each)
+                self.doubt = False
+            except StoreError:
+                return
+            taken = [each for each in self.going.items() if (each[0], each[1].token) not in owned]
+        for run_id, going in taken:
+            # One without a handle is being launched, and is stopped as soon as it is; or its end is being told.
+            if going.handle is not None and not going.lost:
+                log.warning("%s was taken from this scheduler: its attempt is ended", run_id)
+            going.lose()
+
+    def _is_known(self, each: Owned) -> bool:
+        is_held = each.run_id in self.claimed or each.run_id in self.going
+        return is_held or (each.run_id, each.token) in self._opened
+
+    async def _give_up(self, each: Owned) -> None:
+        held = Held(each.run_id, each.token)
+        if each.started:
+            await self._ask(lambda: self.claims.abort_start(held))
+        else:
+            await self._ask(lambda: self.claims.hand_back([held]))
+
+    async def _was_started(self, claim: Claim) -> bool:
+        """Read back whether S3 was committed after all; waits for the store as long as our lease holds."""
+        while self._heart.trusted:
+            try:
+                owned = await self._ask(self.claims.owned)
+            except StoreError:
+                await asyncio.sleep(DOUBT_S)
+                continue
+            return any((each.run_id, each.token) == (claim.run_id, claim.token) and each.started for each in owned)
+        return False
+
+    async def _ask(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.to_thread(work)
+        except StoreError:
+            self.doubt = True
+            raise

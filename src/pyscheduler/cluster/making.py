@@ -1,0 +1,143 @@
+"""Making runs of what is due, as the authority of an instant. Spec: claims.md C8, S9, S12, S13, S14.
+
+What must always hold: runs are made under an epoch only, and the authority is given back at once: `tick` and `work`
+have equals, not a leader. Whoever cannot have it makes nothing and goes on: another makes the runs.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from pyscheduler.cluster.evidence import Evidence
+from pyscheduler.cluster.orders import Work
+from pyscheduler.cluster.plan import Due, due_of
+from pyscheduler.errors import AuthorityLost, Conflict
+from pyscheduler.model.firing import Firing
+from pyscheduler.model.job import Overlap
+from pyscheduler.model.run import RunState
+from pyscheduler.store.claims import Claims, Occurrence, Watermark, standing
+
+log = logging.getLogger(__name__)
+
+ASK_S: Final = 0.05
+PATIENCE_S: Final = 2.0
+"""How long another's moment of authority is waited for."""
+STILL_GOES: Final = "an earlier run of the task still goes"
+
+
+def job_tag(job: str) -> str:
+    """Return the tag by which only those who know a job claim its runs."""
+    return f"job:{job}"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What one look has made: new runs by id, and how many of them are skipped. `asked`: whether we were let."""
+
+    run_ids: tuple[str, ...] = ()
+    skipped: int = 0
+    asked: bool = True
+
+
+class Maker:
+    """Makes the runs of some works. Blocking: for a helper thread. `boot` is the boot clock in seconds."""
+
+    def __init__(
+        self,
+        claims: Claims,
+        works: Mapping[str, Work],
+        evidence: Evidence,
+        boot: Callable[[], float],
+        *,
+        patience_s: float,
+    ) -> None:
+        self._claims, self._works, self._evidence = claims, works, evidence
+        self._boot, self._patience_s = boot, patience_s
+
+    def make(self, now: datetime | None) -> Made:
+        """Make what is due by `now` (None: by the database's clock). Raises StoreError, Conflict, BadSchedule."""
+        epoch = self._authority()
+        if epoch is None:
+            return Made(asked=False)
+        try:
+            return self._make(epoch, now or self._claims.now())
+        except AuthorityLost:
+            return Made(asked=False)
+        finally:
+            self._claims.resign(epoch)
+
+    def _authority(self) -> int | None:
+        until = time.monotonic() + self._patience_s
+        while True:
+            asked_at = self._boot()
+            row = self._claims.authority()
+            seen = None if row.is_free else self._evidence.saw_authority(row, asked_at)
+            epoch = self._claims.take_authority(seen)
+            if epoch is not None:
+                return epoch
+            if row.address and not row.is_over:
+                what = f"`pysched serve` on {row.node or row.address} makes this store's runs"
+                raise Conflict(what, mend="let it run these jobs, or give tick and work a store of their own")
+            if time.monotonic() >= until:
+                return None
+            time.sleep(ASK_S)
+
+    def _make(self, epoch: int, now: datetime) -> Made:
+        self._claims.admit(epoch)
+        marks = self._claims.watermarks(self._works)
+        busy = standing.busy_jobs(self._claims.door, self._works)
+        found = {name: self._due(name, marks.get(name), now, busy) for name in self._works}
+        due = {name: each for name, each in found.items() if each is not None}
+        occurrences = sorted(
+            (occurrence for name, each in due.items() for occurrence in self._occurrences(name, each)),
+            key=lambda occurrence: occurrence.scheduled_at,
+        )
+        moved = [
+            Watermark(name, marks.get(name), each.watermark)
+            for name, each in due.items()
+            if each.run or each.skipped or each.dropped or marks.get(name) is None or self._is_stale(marks[name], now)
+        ]
+        if not moved:
+            return Made()
+        made = self._claims.materialise(epoch, occurrences, moved)
+        for name, each in due.items():
+            _tell(name, each)
+        return Made(tuple(made), sum(len(each.skipped) for each in due.values()))
+
+    def _due(self, name: str, mark: datetime | None, now: datetime, busy: standing.Busy) -> Due | None:
+        work = self._works[name]
+        overlap, latest = work.job.overlap, work.latest_only
+        is_busy = name in (busy.open if overlap is Overlap.QUEUE else busy.going)
+        return due_of(work.trigger, mark, now, overlap=overlap, latest_only=latest, busy=is_busy)
+
+    def _is_stale(self, mark: datetime, now: datetime) -> bool:
+        """Whether an idle job's watermark is worth a write: what lies behind it is looked through at each pass."""
+        return (now - mark).total_seconds() >= 60
+
+    def _occurrences(self, name: str, due: Due) -> list[Occurrence]:
+        def made(firing: Firing, state: RunState, reason: str = "") -> Occurrence:
+            return Occurrence(
+                job=name,
+                run_date=firing.run_date,
+                scheduled_at=firing.scheduled_at,
+                on_lost=self._works[name].on_lost,
+                state=state,
+                reason=reason,
+                tags=(job_tag(name),),
+            )
+
+        skipped = [made(firing, RunState.SKIPPED, STILL_GOES) for firing in due.skipped]
+        return [made(firing, RunState.QUEUED) for firing in due.run] + skipped
+
+
+def _tell(name: str, due: Due) -> None:
+    if due.dropped and due.first is not None and due.last is not None:
+        what = "%s: %d missed firings from %s on get no run"
+        log.warning(what, name, due.dropped, due.first.scheduled_at.isoformat())
+    for firing in due.skipped:
+        log.warning("%s: the run due at %s is skipped: %s", name, firing.scheduled_at.isoformat(), STILL_GOES)
