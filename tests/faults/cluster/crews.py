@@ -39,16 +39,28 @@ jobs:
 """
 
 
+WORK_STEPS: Final = (("quick", 1), ("quick2", 1), ("quick3", 1), ("longer", 1), ("slow", 2), ("again", 3))
+
+
 def work(timing: dict[str, float], config: str = WORK_JOBS, **more: Any) -> Crew:
     """`pysched work`, on three hosts and two on each unless `more` says otherwise."""
     env = ((TIMING, json.dumps(timing)),)
-    return Crew(("work", "--sleep", "0.2"), config, env=env, **more)
+    return Crew(("work", "--sleep", "0.2"), config, env=env, **{"steps": WORK_STEPS, **more})
 
 
 def narrow(timing: dict[str, float]) -> Crew:
-    """`pysched work` on three hosts with room for one attempt each: what is due waits in line."""
-    return work(timing, WORK_JOBS.replace("max_running: 4", "max_running: 1"), processes=1)
+    """`pysched work` on three hosts with room for one attempt each: where one does nothing, runs wait in line."""
+    head = _HEAD.replace("max_running: 4", "max_running: 1")
+    return work(timing, head + _job("one", 1) + _job("two", 1), processes=1, steps=(("one", 1), ("two", 1)))
 
 
-WORK_STEPS: Final = {"quick": 1, "quick2": 1, "quick3": 1, "longer": 1, "slow": 2, "again": 3}
-"""The seconds from one due time of a job to the next."""
+def lengthy(timing: dict[str, float]) -> Crew:
+    """`pysched work` whose every run takes three seconds: longer than a lease, and than its owner's stop."""
+    return work(timing, _HEAD + _job("slow", 3), steps=(("slow", 1),))
+
+
+def _job(name: str, seconds: float) -> str:
+    return f'  {name}: {{command: "sh @FOLDER@/task.sh ${{{LOG}}} {seconds} 0"}}\n'
+
+
+_HEAD: Final = WORK_JOBS.partition("jobs:\n")[0] + "jobs:\n"

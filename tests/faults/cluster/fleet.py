@@ -47,6 +47,8 @@ class Crew:
     hosts: int = 3
     processes: int = 2
     env: tuple[tuple[str, str], ...] = ()
+    steps: tuple[tuple[str, int], ...] = ()
+    """Jobs of which no due time may be without a run, and the seconds between two of their due times."""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ WEIGHTS: Final[Mapping[Kind, int]] = {
 SHORT_S: Final = (0.1, 1.0)
 LONG_S: Final = (2.6, 4.0)
 """How long a process is stopped or a wire cut: half of them for less than a lease of these tests, half for more."""
-TAIL_S: Final = 3.0
+TAIL_S: Final = 2.7
 """In the last seconds of a plan nothing new goes wrong."""
 OFFSET_S: Final = 30.0
 

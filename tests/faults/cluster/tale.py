@@ -46,15 +46,8 @@ class Tale:
         return "\n".join([str(self), *map(str, self.broken), *self.log])
 
 
-def tell(
-    folder: Path,
-    crew: Crew,
-    ground: Ground,
-    plan: Plan,
-    step_s: dict[str, int] | None = None,
-    settle_s: float = SETTLE_S,
-) -> Tale:
-    """Play one plan and judge it. `step_s` are the jobs whose every due time must have its run, and how far apart."""
+def tell(folder: Path, crew: Crew, ground: Ground, plan: Plan, settle_s: float = SETTLE_S) -> Tale:
+    """Play one plan and judge it."""
     began = time.monotonic()
     with fleet(folder, crew, ground) as made:
         made.start_all()
@@ -65,7 +58,7 @@ def tell(
         if not made.wait(lambda: has_passed(made, cutoff), settle_s):
             player.log.append(f"after {settle_s:g} s something due has not ended:\n{made.tell()}")
         made.stop_all() if plan.quiet else made.kill_all()
-        history = made.history(Promises(quiet=plan.quiet, wanted=wanted(made, cutoff, step_s or {})))
+        history = made.history(Promises(quiet=plan.quiet, wanted=wanted(made, cutoff)))
     wrong = broken(history)
     return Tale(plan, history, wrong, player.log, _counts(history, player), time.monotonic() - began)
 
@@ -76,12 +69,12 @@ def has_passed(made: Fleet, cutoff: int) -> bool:
     return newest > cutoff and count(made, OPEN, cutoff) == 0
 
 
-def wanted(made: Fleet, cutoff: int, step_s: dict[str, int]) -> frozenset[tuple[str, int]]:
+def wanted(made: Fleet, cutoff: int) -> frozenset[tuple[str, int]]:
     """Return every due time of a job from its first run on; none may be missing (`catch_up: all`)."""
     with made.connect() as on:
         first: dict[str, int] = dict(on.execute("SELECT job, min(scheduled_at) FROM runs GROUP BY job").fetchall())
     return frozenset(
-        (job, at) for job, step in step_s.items() for at in range(first.get(job, cutoff), cutoff + 1, step * SECOND_US)
+        (job, at) for job, step in made.crew.steps for at in range(first.get(job, cutoff), cutoff + 1, step * SECOND_US)
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.cluster.checker import broken
-from tests.faults.cluster.crews import PATIENT, WORK_STEPS, work
+from tests.faults.cluster.crews import PATIENT, work
 from tests.faults.cluster.fleet import Fleet, Ground, fleet
 from tests.faults.cluster.history import Promises
 from tests.faults.cluster.ready import ground_of
@@ -54,7 +54,7 @@ def test_twenty_restarts_of_the_server_cost_nothing_but_time(tmp_path: Path, gro
         cutoff = count(made, "SELECT db_now()")
         made.until(lambda: has_passed(made, cutoff), "everything due has ended")
         made.stop_all()
-        history = made.history(Promises(quiet=True, wanted=wanted(made, cutoff, WORK_STEPS)))
+        history = made.history(Promises(quiet=True, wanted=wanted(made, cutoff)))
     assert broken(history) == []
     runs = history.final("runs", "run_id")
     first = [row for row in history.final("attempts", "run_id", "attempt").values() if row["attempt"] == 1]

@@ -7,39 +7,24 @@ from __future__ import annotations
 
 import itertools
 import os
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.faults.cluster.crews import PATIENT, SHORT, WORK_STEPS, work
+from tests.faults.cluster.crews import PATIENT, SHORT, work
 from tests.faults.cluster.ending import BITES
 from tests.faults.cluster.fleet import Ground
 from tests.faults.cluster.nemesis import Plan, calm, outage, storm
-from tests.faults.cluster.ready import ground_of
+from tests.faults.cluster.ready import side_by_side
 from tests.faults.cluster.tale import Tale, tell
-from tests.servers.fixtures import GetServer
 
 HOSTS, PROCESSES = 3, 2
-LENGTH_S = 7.0
+LENGTH_S = 6.0
 STORMS = 16
 SOAK_S = 3600.0
-
-
-SIDE_BY_SIDE = 2
-"""Seeds at a time: most of one is waiting."""
-
-
-@pytest.fixture
-def grounds(own_server: GetServer) -> Iterator[list[Ground]]:
-    """A server for each seed at a time: one seed's restart is not another's."""
-    with ExitStack() as stack:
-        yield [stack.enter_context(ground_of(own_server("postgres"))) for _ in range(SIDE_BY_SIDE)]
 
 
 def plans(storms: int) -> Iterator[Plan]:
@@ -55,32 +40,22 @@ def plans(storms: int) -> Iterator[Plan]:
 def play(folder: Path, ground: Ground, plan: Plan) -> Tale:
     place = folder / f"seed{plan.seed}"
     place.mkdir()
-    tale = tell(place, work(PATIENT if plan.quiet else SHORT), ground, plan, WORK_STEPS)
+    tale = tell(place, work(PATIENT if plan.quiet else SHORT), ground, plan)
     print(tale, flush=True)
     return tale
 
 
 def play_all(folder: Path, grounds: list[Ground], plans: Iterator[Plan]) -> list[Tale]:
     """Play them side by side, as many at a time as there are grounds."""
-    lock = threading.Lock()
     tales: list[Tale] = []
-
-    def some(ground: Ground) -> None:
-        while True:
-            with lock:
-                plan = next(plans, None)
-            if plan is None:
-                return
-            tales.append(play(folder, ground, plan))
-
-    with ThreadPoolExecutor(len(grounds)) as pool:
-        for done in [pool.submit(some, ground) for ground in grounds]:
-            done.result()
+    side_by_side(grounds, plans, lambda ground, plan: tales.append(play(folder, ground, plan)))
     return tales
 
 
 def judge(tales: list[Tale]) -> None:
     assert not [tale for tale in tales if tale.broken], "\n\n".join(tale.told() for tale in tales if tale.broken)
+    calm_ones = sum((tale.counts for tale in tales if tale.plan.quiet and not tale.plan.faults), Counter[str]())
+    assert not any(calm_ones[bite] for bite in BITES), f"nothing was wrong: {calm_ones}"
     total: Counter[str] = sum((tale.counts for tale in tales), Counter())
     print(len(tales), "seeds", dict(total))
     assert all(total[bite] for bite in BITES), f"the faults did not bite: {total}"
