@@ -50,8 +50,14 @@ def work(timing: dict[str, float], config: str = WORK_JOBS, **more: Any) -> Crew
 
 def narrow(timing: dict[str, float]) -> Crew:
     """`pysched work` on three hosts with room for one attempt each: where one does nothing, runs wait in line."""
-    head = _HEAD.replace("max_running: 4", "max_running: 1")
-    return work(timing, head + _job("one", 1) + _job("two", 1), processes=1, steps=(("one", 1), ("two", 1)))
+    head = _HEAD.replace("max_running: 4", "max_running: 1").replace('"* * * * * *"', '"*/4 * * * * *"')
+    return work(timing, head + _job("one", 3.5) + _job("two", 3.5), processes=1, steps=(("one", 4), ("two", 4)))
+
+
+def steady(timing: dict[str, float]) -> Crew:
+    """`pysched work` on three hosts with less to do than they can."""
+    jobs = _HEAD + _job("one", 0.1) + _job("two", 0.5)
+    return work(timing, jobs, processes=1, steps=(("one", 1), ("two", 1)))
 
 
 def lengthy(timing: dict[str, float]) -> Crew:

@@ -19,7 +19,6 @@ from tests.faults.cluster.tale import tell
 
 BUDGET: Final = 4
 """Seeds until a mistake must have been found."""
-LENGTH_S: Final = 7.0
 SETTLE_S: Final = 12.0
 
 
@@ -31,13 +30,16 @@ class Hunt:
     kinds: tuple[Kind, ...]
     at: tuple[str, ...] = points.POINTS
     lasting: tuple[float, float] = LONG_S
+    length_s: float = 7.0
 
 
 STOPPED: Final = (Kind.STOP_AT,)
+UNFENCED: Final = {"reclaim_after": 3600.0}
+"""Nobody is fenced for being silent: the fence would guard as well."""
 JUST_TOO_LONG: Final = (2.3, 2.9)
 """Just until somebody else has begun the same run."""
 HUNTS: Final[dict[str, Hunt]] = {
-    "start_without_token": Hunt(narrow(SHORT), STOPPED, (points.BEFORE_START,)),
+    "start_without_token": Hunt(narrow(SHORT | UNFENCED), STOPPED, (points.BEFORE_START,), JUST_TOO_LONG, 10.0),
     "start_unguarded": Hunt(work(SHORT), STOPPED, (points.BEFORE_START,)),
     "outcome_by_state_only": Hunt(lengthy(SHORT), STOPPED, (points.AFTER_START,), JUST_TOO_LONG),
     "claim_while_fenced": Hunt(work(SHORT), STOPPED, (points.BEFORE_CLAIM,)),
@@ -53,7 +55,7 @@ def hunt(folder: Path, ground: Ground, name: str, seed: int, *, mistaken: bool =
     chosen = HUNTS[name]
     crew = replace(chosen.crew, env=(*chosen.crew.env, (MUTANT, name))) if mistaken else chosen.crew
     plan = storm(
-        seed, hosts=crew.hosts, processes=crew.processes, length_s=LENGTH_S, kinds=chosen.kinds, at=chosen.at,
+        seed, hosts=crew.hosts, processes=crew.processes, length_s=chosen.length_s, kinds=chosen.kinds, at=chosen.at,
         lasting=(chosen.lasting,),
     )  # fmt: skip
     place = folder / f"{name}{seed}"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.cluster.checker import broken
-from tests.faults.cluster.crews import PATIENT, work
+from tests.faults.cluster.crews import PATIENT, steady
 from tests.faults.cluster.fleet import Fleet, Ground, fleet
 from tests.faults.cluster.history import Promises
 from tests.faults.cluster.ready import ground_of
@@ -18,7 +18,7 @@ from tests.faults.cluster.tale import count, has_passed, wanted
 from tests.servers.fixtures import GetServer
 
 RESTARTS = 20
-BETWEEN_S = 0.7
+BETWEEN_S = 1.0
 LATE_S = 5.0
 SECOND_US = 1_000_000
 
@@ -41,7 +41,7 @@ def crash(made: Fleet) -> float:
 @pytest.mark.timeout(600)
 def test_twenty_restarts_of_the_server_cost_nothing_but_time(tmp_path: Path, ground: Ground) -> None:
     """Every due time has one run, each run one execution a try, and none starts later than the outage and 5 s."""
-    with fleet(tmp_path, work(PATIENT, processes=1), ground) as made:
+    with fleet(tmp_path, steady(PATIENT), ground) as made:
         made.start_all()
         made.until(lambda: count(made, "SELECT count(*) FROM attempts"), "the first job has started")
         away_s = 0.0
