@@ -22,10 +22,18 @@ POSTGRESQL: Final = "postgresql"
 
 
 class _SqliteCompiler(SQLiteCompiler):
-    """SQLAlchemy's own, which has no place for SQLite's INDEXED BY."""
+    """SQLAlchemy's own, which has no place for SQLite's INDEXED BY, nor for our words to PostgreSQL's planner."""
 
     def get_from_hint_text(self, table: FromClause, text: str | None) -> str | None:
         return text
+
+    def visit_as_filter_func(self, function: Any, **how: Any) -> str:
+        """Say the condition; SQLite looks each row up as it comes anyway."""
+        return str(self.process(function.clauses, **how))
+
+    def visit_any_row_func(self, function: Any, **how: Any) -> str:
+        """Ask whether a query has a row."""
+        return f"EXISTS {self.process(function.clauses, **how)}"
 
 
 @cache

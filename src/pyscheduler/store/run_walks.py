@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, func, or_, select, text, true
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select, text, true
 
 from pyscheduler.store import schema
-from pyscheduler.store.statements import Statement, compiled, is_one_of, json_list, on_index
+from pyscheduler.store.statements import Statement, any_row, compiled, is_among, json_list, on_index
 
 _runs: Final = schema.runs.c
 _INDEX: Final = {(): "runs_ended", ("job",): "runs_ended_of_job", ("run_date",): "runs_ended_of_date"}
@@ -64,7 +64,7 @@ def choices(newest_first: bool) -> Statement:
         _runs.trigger == triggers.c.value,
         _within(_runs, newest_first),
     )
-    any_run = exists(on_index(of_choice, schema.runs, "runs_ended").correlate(states, triggers))
+    any_run = any_row(on_index(of_choice, schema.runs, "runs_ended").correlate(states, triggers))
     every_choice = states.join(triggers, true())
     return compiled(select(states.c.value, triggers.c.value).select_from(every_choice).where(any_run))
 
@@ -123,16 +123,16 @@ def _conditions(sieve: tuple[str, ...], columns: Any) -> Iterator[ColumnElement[
     job, day = func.substr(run_id, 1, dot - 1), func.substr(run_id, dot + 1, 10)
     for name in sieve:
         if name == "states":
-            yield is_one_of(columns.state, "states_wanted")
+            yield is_among(columns.state, "states_wanted")
         elif name == "trigger":
             yield columns.trigger == bindparam("trigger_wanted")
         elif name == "jobs":
-            yield is_one_of(job, "jobs_wanted")
+            yield is_among(job, "jobs_wanted")
         elif name == "dates":
             yield and_(day >= bindparam("low_date"), day <= bindparam("high_date"))
         else:
             beginning: Any = bindparam("beginning")
-            found = or_(func.substr(run_id, 1, func.length(beginning)) == beginning, is_one_of(job, "jobs_named"))
+            found = or_(func.substr(run_id, 1, func.length(beginning)) == beginning, is_among(job, "jobs_named"))
             if name == "reason":
                 found = or_(found, func.instr(func.lower(columns.reason), bindparam("needle")) > 0)
             yield found

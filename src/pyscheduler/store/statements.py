@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sqlalchemy import (
     Column,
@@ -86,6 +86,16 @@ def _text(statement: Executable, dialect: str) -> Statement:
 def is_one_of(column: ColumnElement[Any] | Column[Any], name: str) -> ColumnElement[bool]:
     """Return `column IN (…)` for a JSON list given as one parameter, so that one text serves every length."""
     return column.in_(select(json_list(name, f"{name}_list").c.value))
+
+
+def is_among(column: ColumnElement[Any] | Column[Any], name: str) -> ColumnElement[bool]:
+    """Return the same for rows that are found otherwise and only looked at here; `is_one_of` may find them."""
+    return cast("ColumnElement[bool]", func.as_filter(is_one_of(column, name)))
+
+
+def any_row(rows: Select[Any]) -> ColumnElement[bool]:
+    """Return whether a correlated query of one column has a row, looked up for each row outside."""
+    return cast("ColumnElement[bool]", func.any_row(rows.scalar_subquery()))
 
 
 def json_list(name: str, alias: str) -> TableValuedAlias:

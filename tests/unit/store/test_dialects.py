@@ -7,7 +7,7 @@ from sqlalchemy import LargeBinary, bindparam, cast, func, select
 
 from pyscheduler.store import schema, statements
 from pyscheduler.store.dialects import POSTGRESQL, SQLITE
-from pyscheduler.store.statements import Statement, compiled, is_one_of, on_index
+from pyscheduler.store.statements import Statement, any_row, compiled, is_among, is_one_of, on_index
 
 KEY = schema.engine.c.key
 WRITTEN = [each for each in vars(statements).values() if isinstance(each, Statement)]
@@ -64,3 +64,18 @@ def test_one_tuple_of_values_serves_both(statement: Statement) -> None:
     """What a batch writes has its parameters in one order, so that rows are made before the database is known."""
     assert statement.on(POSTGRESQL).names == statement.names
     assert statement.on(POSTGRESQL).sql.count("%s") == statement.sql.count("?")
+
+
+def test_a_list_that_is_only_looked_at_is_no_join() -> None:
+    """PostgreSQL's planner takes every list for a hundred items: it is told to hash it. SQLite's text stays."""
+    statement = compiled(select(KEY).where(is_among(KEY, "keys")))
+    assert statement.sql == compiled(select(KEY).where(is_one_of(KEY, "keys"))).sql
+    assert statement.on(POSTGRESQL).sql.endswith("AS keys_list)) IS TRUE")
+
+
+def test_whether_there_is_a_row_is_asked_for_each_row_outside() -> None:
+    """As a join it would read the whole table."""
+    runs = schema.runs.alias("outer_runs")
+    statement = compiled(select(runs.c.run_id).where(any_row(select(KEY).where(runs.c.job == KEY))))
+    assert "WHERE EXISTS (SELECT engine." in statement.sql
+    assert "WHERE (SELECT EXISTS (SELECT engine." in statement.on(POSTGRESQL).sql

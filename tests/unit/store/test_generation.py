@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyscheduler.store.generation import KEY, OLDER, compare
+from pyscheduler.store.generation import KEY, OLDER, PLACE, compare
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,19 @@ def test_the_numbers_say_which_is_older(
     state = compare(in_store, in_file)
     assert (state.older, state.next) == (older, following)
     assert state.engine_values() == {KEY: str(following)} | ({OLDER: "1"} if older else {})
+
+
+@pytest.mark.parametrize(
+    ("in_store", "place", "older"),
+    [
+        ({KEY: "4"}, "here", False),  # a store from before places were noted
+        ({KEY: "4", PLACE: "here"}, "here", False),
+        ({KEY: "4", PLACE: "there"}, "here", True),  # made anew from a dump
+        ({KEY: "4", PLACE: "there"}, "", False),  # in a file: its own number tells
+    ],
+)
+def test_a_database_in_another_place_is_a_copy(in_store: dict[str, str], place: str, older: bool) -> None:
+    """Of many state directories each may be new: the database itself says that it is not the one that was."""
+    state = compare(in_store, (False, None), place=place)
+    assert state.older == older
+    assert state.engine_values().get(PLACE) == (place or None)

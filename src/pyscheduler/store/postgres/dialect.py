@@ -29,6 +29,17 @@ class _Compiler(PGCompiler_psycopg):
         text, *numbers = (self.process(argument, **how) for argument in function.clauses)
         return f"substr({', '.join((text, *(f'({number})::INTEGER' for number in numbers)))})"
 
+    def visit_as_filter_func(self, function: Any, **how: Any) -> str:
+        """Keep a condition with a list from becoming a join: the list is hashed, and each row looked up in it.
+
+        The planner takes a list for a hundred items, and would go through it for every row.
+        """
+        return f"({self.process(function.clauses, **how)}) IS TRUE"
+
+    def visit_any_row_func(self, function: Any, **how: Any) -> str:
+        """Ask whether a query has a row, once for each row outside: as a join it would read all rows of the table."""
+        return f"(SELECT EXISTS {self.process(function.clauses, **how)})"
+
     def visit_typeof_func(self, function: Any, **how: Any) -> str:
         """Give SQLite's word for a value's type; a column holds its own type or null."""
         value = self._arguments(function, how)
