@@ -162,7 +162,7 @@ def hand_out_unstarted(on: Transaction, me: Identity, inc_id: str, why: Seen | P
         return []
     claims = [row for row in _owned(on, inc_id) if not row.started]
     _revoke(on, inc_id, claims, "its claim was handed out again")
-    say(on, _lines(claims, inc_id, me.inc_id))
+    say(on, _lines(claims, inc_id, me.inc_id, why))
     return [row.run_id for row in claims]
 
 
@@ -177,7 +177,7 @@ def fence(on: Transaction, me: Identity, inc_id: str, proof: Proof, reason: str)
     why = plain(reason)
     on.rows(FENCE, who=inc_id, me=proof.by or me.inc_id, why=why)
     _revoke(on, inc_id, owned, why)
-    say(on, _lines(owned, inc_id, proof.by or me.inc_id))
+    say(on, _lines(owned, inc_id, proof.by or me.inc_id, proof))
     over = tuple(row.run_id for row in owned if row.cancel_requested and row.on_lost != OnLost.ENGINE)
     return Fenced(
         done=True,
@@ -296,8 +296,8 @@ def _after(row: _Row) -> tuple[RunState, str]:
     return RunState.FAILED, "lost"
 
 
-def _lines(owned: Iterable[_Row], inc_id: str, by: str) -> list[dict[str, object]]:
+def _lines(owned: Iterable[_Row], inc_id: str, by: str, why: Seen | Proof) -> list[dict[str, object]]:
+    detail = {"inc_id": inc_id, "by": by, "proof": why.kind.value if isinstance(why, Proof) else "seen"}
     return [
-        line("lost_running" if row.started else "lost_claimed", row.run_id, token=row.token, inc_id=inc_id, by=by)
-        for row in owned
+        line("lost_running" if row.started else "lost_claimed", row.run_id, token=row.token, **detail) for row in owned
     ]
