@@ -34,6 +34,10 @@ test-slow: $(DEV)  ## the slow ones: every clock change of every zone
 soak: $(DEV)  ## the crash test over 5,000 attempts
 	$(BIN)/python -m pytest tests/faults/test_crashes.py --timeout 36000 --soak
 
+.PHONY: soak-cluster
+soak-cluster: $(DEV)  ## many schedulers on one PostgreSQL under faults, for an hour
+	$(BIN)/python -m pytest tests/faults/cluster/test_storm.py -m slow --timeout 7200 --soak -s
+
 .PHONY: bench
 bench: $(DEV)  ## every question of bench/, a JSON line each
 	$(BIN)/python -m bench

@@ -87,7 +87,7 @@ def test_the_timeline_zooms_and_steps(a_world: World, open_page: OpenPage) -> No
         box = page.locator("#timeline")
         start, end = (datetime.fromisoformat(str(box.get_attribute(f"data-{side}"))) for side in ("start", "end"))
         ran_then = datetime.fromisoformat(began) < end and datetime.fromisoformat(ended) > start
-        return page.locator(bar).count() == int(ran_then)
+        return bool(page.locator(bar).count() == int(ran_then))
 
     for zoom in ("Week", "Day", "Hour"):
         page.click(f".segments >> text={zoom}")

@@ -121,17 +121,35 @@ def test_s16_only_who_owns_nothing_may_leave(meeting: Meeting) -> None:
 
 
 def test_rows_of_the_dead_are_kept_while_anything_names_them(meeting: Meeting) -> None:
-    """claims.md B28: what is needed to recover a run is not tidied away before it."""
+    """claims.md B28: what is needed to recover a run is not tidied away before it, nor who has run what."""
     offered(meeting, 2)
     one, other = meeting.join("a"), meeting.join("b")
     claim = started(one, 1)[0]
     assert other.fence("a", Proof(inc_id="a", kind=ProofKind.HAND, by="ada"), "gone").running == (claim.run_id,)
+    assert meeting.join("idle").unregister()
     meeting.advance(1000)
-    assert other.forget(999) == []
-    assert one.outcome(report(claim)) is Applied.SUPERSEDED
     assert other.forget(1001) == []
+    assert other.forget(999) == ["idle"]
+    assert one.outcome(report(claim)) is Applied.SUPERSEDED
+    assert other.forget(999) == []
+    meeting.run(f"DELETE FROM attempts WHERE run_id = '{claim.run_id}'")
     assert other.forget(999) == ["a"]
     assert {row.inc_id for row in other.nodes()} == {"maker-nightly", "b"}
+
+
+def test_a_tick_a_minute_does_not_fill_the_store(meeting: Meeting) -> None:
+    """Who comes in sends away those of the day before yesterday; who has left is shown for an hour."""
+    for number in range(3):
+        assert meeting.join(f"t{number}").unregister()
+        meeting.advance(1100)
+    watcher = meeting.join("w")
+    assert {row.inc_id for row in watcher.nodes()} == {"t0", "t1", "t2", "w"}
+    meeting.advance(1400)
+    assert {row.inc_id for row in watcher.nodes()} == {"t2", "w"}
+    meeting.advance(90_000)
+    meeting.join("x")
+    left = {row["name"] for row in meeting.run("SELECT name FROM leases WHERE kind = 'node'")}
+    assert left == {"w", "x"}
 
 
 # --------------------------------------------------------------------------- taking: S2

@@ -22,6 +22,7 @@ from pyscheduler.store import Batch, Store
 from pyscheduler.store.catalogue import ENGINE_VALUES
 from pyscheduler.store.postgres.connect import address_of
 from pyscheduler.store.postgres.store import PostgresStore
+from pyscheduler.store.statements import PUT_ENGINE
 from pyscheduler.store.transaction import Transaction
 from tests.contract.store_kit import a_run, a_schema
 from tests.faults.cluster.proxy import Proxy, network
@@ -181,6 +182,33 @@ def test_a_row_that_somebody_holds_is_waited_for_and_then_refused(tmp_path: Path
         assert store.engine_values() == {"held": "1"}
         store.apply(Batch(engine={"held": "3"}))
         assert store.engine_values() == {"held": "3"}
+
+
+def test_two_that_wait_for_each_other_both_get_through(tmp_path: Path, url: str) -> None:
+    """The server ends one of the two; it is done again at once, whole."""
+    with closing(Store.open(tmp_path, url=url)) as store, ThreadPoolExecutor(1) as threads:
+        store.apply(Batch(engine={"a": "0", "b": "0"}))
+        tries, has_a, has_b = [], threading.Event(), threading.Event()
+
+        def backwards(transaction: Transaction) -> None:
+            transaction.change(PUT_ENGINE, key="b", value="ours")
+            tries.append(1)
+            has_b.set()
+            assert has_a.wait(WAIT_S)
+            transaction.change(PUT_ENGINE, key="a", value="ours")
+
+        with closing(psycopg.connect(**address_of(url).arguments)) as shell:
+            shell.execute("SET deadlock_timeout = '1min'")  # so that ours is the one that is ended
+            shell.execute("SET lock_timeout = 0")
+            shell.execute("UPDATE engine SET value = 'theirs' WHERE key = 'a'")
+            done = threads.submit(store.write, backwards)
+            assert has_b.wait(WAIT_S)
+            has_a.set()
+            shell.execute("UPDATE engine SET value = 'theirs' WHERE key = 'b'")
+            shell.commit()
+        done.result(WAIT_S)
+        assert len(tries) == 2
+        assert store.engine_values() == {"a": "ours", "b": "ours"}
 
 
 def test_a_session_that_is_ended_is_noticed_when_all_is_quiet(tmp_path: Path, url: str) -> None:

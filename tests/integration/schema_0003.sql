@@ -190,6 +190,7 @@ CREATE TABLE sessions (
 CREATE INDEX alerts_by_time ON alerts (raised_at);
 CREATE INDEX alerts_of_run ON alerts (run_id);
 CREATE UNIQUE INDEX attempts_of_grant ON attempts (run_id, token) WHERE inc_id IS NOT NULL;
+CREATE INDEX attempts_of_incarnation ON attempts (inc_id) WHERE inc_id IS NOT NULL;
 CREATE INDEX audit_by_time ON audit (at);
 CREATE INDEX audit_of_actor ON audit (actor, at);
 CREATE INDEX deliveries_by_status ON deliveries (status);
@@ -198,6 +199,7 @@ CREATE INDEX events_of_action ON events (action, at);
 CREATE INDEX events_of_job ON events (job, action, at);
 CREATE INDEX events_of_person ON events (actor, at) WHERE actor <> 'scheduler';
 CREATE INDEX events_of_run ON events (run_id);
+CREATE INDEX leases_by_end ON leases (fenced_at);
 CREATE INDEX replies_by_time ON replies (at);
 CREATE UNIQUE INDEX runs_due_once ON runs (job, scheduled_at) WHERE "trigger" IN ('backfill', 'catch_up', 'schedule');
 CREATE INDEX runs_ended ON runs (state, "trigger", scheduled_at DESC, run_id) WHERE state IN ('cancelled', 'failed', 'skipped', 'succeeded');

@@ -101,6 +101,10 @@ class Server:
         """End it politely, without waiting for its clients."""
         self._end(signal.SIGINT if self.kind in POSTGRESES else signal.SIGTERM)
 
+    def crash(self) -> None:
+        """End PostgreSQL as `pg_ctl -m immediate` does: at once, and what it left behind is no hindrance to a start."""
+        self._end(signal.SIGQUIT)
+
     @property
     def pid(self) -> int:
         """The process to end."""

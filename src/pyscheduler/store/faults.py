@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import errno
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +34,18 @@ _READONLY_DBMOVED = _READONLY | (4 << 8)
 
 _DAMAGED: Final = frozenset({_CORRUPT, _NOTADB})
 _OUT_OF_REACH: Final = frozenset({_PERM, _READONLY, _IOERR, _CANTOPEN})
+
+
+@contextmanager
+def on_server() -> Iterator[None]:
+    """Import inside what needs PostgreSQL's driver, which is an extra. Raises StoreError where it is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "psycopg":
+            raise
+        what, mend = "the driver for PostgreSQL is not installed", 'pip install "pyscheduler[postgres]"'
+        raise StoreError(what, mend=mend) from error
 
 
 def code_of(error: BaseException) -> int:

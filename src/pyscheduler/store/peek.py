@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from pyscheduler.store import backup, driver, migrate
-from pyscheduler.store.faults import translated
+from pyscheduler.store.faults import on_server, translated
 from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.readers import Readers, Snapshot
 from pyscheduler.store.reads import Reads
@@ -36,8 +36,8 @@ class Peek(Reads):
         """
         files = StoreFiles(Path(state_dir))
         if url is not None:
-            from pyscheduler.store.postgres.peek import PostgresPeek  # psycopg is an extra
-
+            with on_server():
+                from pyscheduler.store.postgres.peek import PostgresPeek
             return PostgresPeek.opened(files, url)
         try:
             if not files.database.exists():

@@ -182,6 +182,8 @@ attempts: Final = Table(
 `lost` then, and what is told later stands in the logbook as `superseded`."""
 # one start a grant
 _partial("attempts_of_grant", attempts.c.run_id, attempts.c.token, where=IS_GRANTED, unique=True)
+# whether anything still names an incarnation
+_partial("attempts_of_incarnation", attempts.c.inc_id, where=IS_GRANTED)
 
 events: Final = Table(
     "events",
@@ -288,6 +290,8 @@ leases: Final = Table(
     Column("stale_at", BIG),
 )
 """One row a node (`kind` node, `name` its incarnation) and one named `authority`: claims.md's two tables in one."""
+# those that live, and those that ended lately: `tick` leaves a row a minute
+Index("leases_by_end", leases.c.fenced_at)
 
 # --------------------------------------- who may come in, who did what, what was answered (issue: the console)
 

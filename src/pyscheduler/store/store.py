@@ -21,7 +21,7 @@ from typing import TypeVar
 
 from pyscheduler.model.batch import Batch
 from pyscheduler.store import backup, generation, write
-from pyscheduler.store.faults import translated
+from pyscheduler.store.faults import on_server, translated
 from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.generation import GenerationState
 from pyscheduler.store.questions import StoreFacts
@@ -64,8 +64,8 @@ class Store(Reads):
         """
         files = StoreFiles(Path(state_dir))
         if url is not None:
-            from pyscheduler.store.postgres.store import PostgresStore  # psycopg is an extra
-
+            with on_server():
+                from pyscheduler.store.postgres.store import PostgresStore
             return PostgresStore.opened(files, url, sync=sync, wait_s=wait_s, also=also, shared=shared)
         from pyscheduler.store.sqlite_store import SqliteStore
 

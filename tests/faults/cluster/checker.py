@@ -7,60 +7,15 @@ waits for its authority to decide is `running` without owner, its attempt ended;
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 
-from pyscheduler.model.run import FINAL_STATES
-from tests.faults.cluster.history import Change, History, Row, detail_of
+from tests.faults.cluster.ending import of_end
+from tests.faults.cluster.history import Change, History, Row
+from tests.faults.cluster.world import DUE, FINAL, Broken, World
 
-FINAL: Final = frozenset(str(state) for state in FINAL_STATES)
-DUE: Final = frozenset({"schedule", "catch_up", "backfill"})
-LOST: Final = frozenset({"lost_running"})
 REVOKED: Final = frozenset({"lost_running", "lost_claimed", "start_aborted"})
-BITES: Final = ("lost_running", "lost_claimed", "start_refused", "superseded")
-"""What no fault-free history has."""
-Key = TypeVar("Key")
-
-
-@dataclass(frozen=True)
-class Broken:
-    """One thing that must never be."""
-
-    invariant: str
-    words: str
-
-    def __str__(self) -> str:
-        return f"{self.invariant}: {self.words}"
-
-
-@dataclass
-class World:
-    """The store as one transaction after the other leaves it."""
-
-    runs: dict[str, Row] = field(default_factory=dict)
-    attempts: dict[tuple[str, int], Row] = field(default_factory=dict)
-    nodes: dict[str, Row] = field(default_factory=dict)
-    grants: dict[tuple[str, int], str] = field(default_factory=dict)
-    """(run, token) → who was granted it."""
-    apps: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """The incarnations that each process registered."""
-    ends: dict[tuple[str, int], str] = field(default_factory=dict)
-    """(run, attempt) → how its end came into the store: applied, superseded or revoked."""
-    ended_runs: Counter[str] = field(default_factory=Counter)
-    """Ends of tries that were applied and were no success."""
-
-    def take(self, change: Change) -> None:
-        row, gone = change.row, change.new is None
-        if change.table == "runs":
-            _put(self.runs, row["run_id"], row, gone=gone)
-        elif change.table == "attempts":
-            _put(self.attempts, (row["run_id"], row["attempt"]), row, gone=gone)
-        elif change.table == "leases":
-            _put(self.nodes, row["name"], row, gone=gone)
-            if change.old is None and row["kind"] == "node":
-                self.apps[change.app].add(row["name"])
 
 
 def broken(history: History) -> list[Broken]:
@@ -72,7 +27,7 @@ def broken(history: History) -> list[Broken]:
             found += _of_row(change, transaction, world, due)
             world.take(change)
         found += _of_commit(transaction, world, history)
-    return found + list(_of_end(history, world))
+    return found + list(of_end(history, world))
 
 
 # ---------------------------------------------------------------- one row
@@ -151,6 +106,7 @@ def _of_commit(transaction: tuple[Change, ...], world: World, history: History) 
     for name in touched & world.runs.keys():
         yield from _owned(world.runs[name], world)
         yield from _succeeded(world.runs[name], world)
+    yield from _starts(transaction, world)
     fenced = {change.row["name"] for change in transaction if change.table == "leases" and change.turned("fenced_at")}
     if fenced:
         for run in world.runs.values():
@@ -177,6 +133,16 @@ def _owned(run: Row, world: World) -> Iterator[Broken]:
     node = world.nodes.get(owner)
     if node is None or node["fenced_at"] is not None:
         yield Broken("I4", f"{name} is {state} and belongs to {owner}, who is {'fenced' if node else 'nobody'}")
+
+
+def _starts(transaction: tuple[Change, ...], world: World) -> Iterator[Broken]:
+    """I5, too: an attempt is started under the token that its run has."""
+    for change in transaction:
+        if change.table == "attempts" and change.old is None and change.row["inc_id"] is not None:
+            name, token = change.row["run_id"], change.row["token"]
+            run = world.runs.get(name)
+            if run is None or (run["token"], run["state"]) != (token, "running"):
+                yield Broken("I5", f"{name} was started under {token}, and is {run and (run['state'], run['token'])}")
 
 
 def _succeeded(run: Row, world: World) -> Iterator[Broken]:
@@ -223,11 +189,21 @@ def _ended_by_owner(transaction: tuple[Change, ...], run_id: str, token: int) ->
 
 def _written_by_authority(transaction: tuple[Change, ...], world: World) -> Iterator[Broken]:
     for change in transaction:
-        if change.table == "runs" and change.old is None and change.row["trigger"] in DUE and change.holder is not None:
-            mine = world.apps.get(change.app)
-            if mine is not None and change.holder not in mine:
-                name, epoch = change.row["run_id"], change.epoch
-                yield Broken("I11", f"{change.app} created {name} in epoch {epoch} of {change.holder}")
+        mine = world.apps.get(change.app)
+        if _is_authoritys(change) and change.holder is not None and mine is not None and change.holder not in mine:
+            what = change.row.get("run_id") or change.row.get("key")
+            yield Broken("I11", f"{change.app} wrote {what} in epoch {change.epoch} of {change.holder}")
+
+
+def _is_authoritys(change: Change) -> bool:
+    """Whether nobody but the authority may do this: make a run, move a watermark, let a retry come due."""
+    if change.table == "engine":
+        return bool(change.row["key"].startswith("watermark."))
+    if change.table != "runs":
+        return False
+    return (change.old is None and change.row["trigger"] in DUE) or (
+        change.was("state") == "retry_wait" and change.turned("state")
+    )
 
 
 def _room(world: World, history: History) -> Iterator[Broken]:
@@ -265,60 +241,8 @@ def _instant(value: str) -> tuple[int, str]:
     return (int(value), "") if value.lstrip("-").isdigit() else (0, value)
 
 
-# ---------------------------------------------------------------- the end
-
-
-def _of_end(history: History, world: World) -> Iterator[Broken]:
-    yield from _executions(history, world)
-    yield from _superseded_twice(history, world)
-    if history.promises.quiet:
-        yield from _nobody_was_robbed(history, world)
-    ended = {(run["job"], run["scheduled_at"]): run["state"] for run in world.runs.values()}
-    for place in sorted(history.promises.wanted):
-        if ended.get(place) not in FINAL:
-            yield Broken("I15", f"the run of {place} is {ended.get(place, 'missing')}")
-
-
-def _executions(history: History, world: World) -> Iterator[Broken]:
-    begun = Counter((effect.run_id, effect.attempt, effect.key) for effect in history.effects if effect.what == "begin")
-    for (name, number, key), times in begun.items():
-        attempt = world.attempts.get((name, number))
-        if attempt is None or attempt["key"] != key:
-            yield Broken("I7", f"{name} attempt {number} ({key}) was executed and has no committed start")
-        if times > 1:
-            yield Broken("I7", f"{name} attempt {number} was executed {times} times")
-    lost = Counter(event["run_id"] for event in history.events(*LOST))
-    for name, times in Counter(name for name, _, _ in begun.elements()).items():
-        allowed = 1 + lost[name] + world.ended_runs[name]
-        if times > allowed:
-            yield Broken("I8", f"{name} was executed {times} times, and {allowed} are accounted for")
-
-
-def _superseded_twice(history: History, world: World) -> Iterator[Broken]:
-    late = {(event["run_id"], detail_of(event).get("token")) for event in history.events("superseded")}
-    for (name, number), way in world.ends.items():
-        attempt = world.attempts.get((name, number))
-        if way == "applied" and attempt is not None and (name, attempt["token"]) in late:
-            yield Broken("I10", f"{name}: the end of token {attempt['token']} is both applied and superseded")
-
-
-def _nobody_was_robbed(history: History, world: World) -> Iterator[Broken]:
-    for event in history.events(*BITES):
-        yield Broken("I14", f"nothing was wrong, and {event['run_id']} has the line {event['action']}")
-    for node in world.nodes.values():
-        if node["fenced_at"] is not None and node["fence_reason"] != "exit":
-            yield Broken("I14", f"nothing was wrong, and {node['name']} was fenced: {node['fence_reason']}")
-
-
 def _said(transaction: tuple[Change, ...], run_id: str, action: str) -> bool:
     return any(
         change.table == "events" and change.row["run_id"] == run_id and change.row["action"] == action
         for change in transaction
     )
-
-
-def _put(rows: dict[Key, Row], key: Key, row: Row, *, gone: bool) -> None:
-    if gone:
-        rows.pop(key, None)
-    else:
-        rows[key] = row

@@ -45,6 +45,8 @@ class Change:
     epoch: int | None = None
     holder: str | None = None
     """The authority in force when the transaction was committed."""
+    at_s: float = 0.0
+    """When it was committed, in seconds of the machine's uptime."""
 
     @property
     def row(self) -> Row:
@@ -86,7 +88,7 @@ class Promises:
     """Job → its pool and how many places it takes."""
     sizes: Mapping[str, int] = field(default_factory=dict)
     max_active: Mapping[str, int] = field(default_factory=dict)
-    watermarks: tuple[str, ...] = ("last_tick", "materialised")
+    watermarks: tuple[str, ...] = ("last_tick", "watermark.")
     """How the keys begin under which the table `engine` keeps instants that never go back (I16)."""
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from tests.faults.cluster.points import POINTS
+
 
 class Kind(StrEnum):
     """The faults that are known."""
@@ -25,6 +27,9 @@ class Kind(StrEnum):
     """SIGKILL of a scheduler; it is started again after a while."""
     KILL_BOTH = "kill both"
     """With its nursery and minders."""
+    STOP_AT = "stop at"
+    """SIGSTOP when it comes to a named point (`points.py`), for a while."""
+    KILL_AT = "kill at"
     QUIT = "quit"
     """SIGTERM: a graceful stop, and a start after it."""
     DELAY = "delay"
@@ -46,14 +51,16 @@ class Kind(StrEnum):
 
 
 WEIGHTS: Final[Mapping[Kind, int]] = {
-    Kind.STOP: 5, Kind.STOP_MINDERS: 2, Kind.STOP_BOTH: 3, Kind.KILL: 4, Kind.KILL_BOTH: 2, Kind.QUIT: 2,
-    Kind.DELAY: 2, Kind.DEAF: 2, Kind.DEAF_THEN_RESET: 4, Kind.DUMB: 2, Kind.BLACK_HOLE: 3, Kind.RESET: 3,
-    Kind.TERMINATE: 3, Kind.RESTART: 1, Kind.OFFSET: 2, Kind.LOCK: 2,
+    Kind.STOP_AT: 8, Kind.KILL_AT: 5, Kind.STOP: 3, Kind.STOP_MINDERS: 2, Kind.STOP_BOTH: 3, Kind.KILL: 4,
+    Kind.KILL_BOTH: 2, Kind.QUIT: 2, Kind.DELAY: 2, Kind.DEAF: 2, Kind.DEAF_THEN_RESET: 4, Kind.DUMB: 2,
+    Kind.BLACK_HOLE: 3, Kind.RESET: 3, Kind.TERMINATE: 3, Kind.RESTART: 1, Kind.OFFSET: 2, Kind.LOCK: 2,
 }  # fmt: skip
 """How often each is drawn, against the others."""
-PAUSE_S: Final = (0.1, 4.0)
-"""How long a process is stopped; a lease of these tests is 2 s."""
-CUT_S: Final = (0.2, 4.0)
+SHORT_S: Final = (0.1, 1.0)
+LONG_S: Final = (2.6, 4.0)
+"""How long a process is stopped or a wire cut: half of them for less than a lease of these tests, half for more."""
+TAIL_S: Final = 2.7
+"""In the last seconds of a plan nothing new goes wrong."""
 OFFSET_S: Final = 30.0
 
 
@@ -68,10 +75,14 @@ class Fault:
     for_s: float
     amount: float = 0.0
     """Seconds of delay, or of the clock's offset."""
+    point: str = ""
+    """Where it is stopped or killed."""
 
     def __str__(self) -> str:
         amount = f" by {self.amount:+.2f} s" if self.amount else ""
-        return f"{self.at_s:6.2f} s  {self.kind} of host {self.host} process {self.process} {self.for_s:.2f} s{amount}"
+        point = f" {self.point!r}" if self.point else ""
+        where = f"host {self.host} process {self.process}"
+        return f"{self.at_s:6.2f} s  {self.kind}{point} of {where} {self.for_s:.2f} s{amount}"
 
 
 @dataclass(frozen=True)
@@ -86,26 +97,27 @@ class Plan:
 
 
 def storm(
-    seed: int, *, hosts: int, processes: int, length_s: float, pause_s: float = 0.5, kinds: tuple[Kind, ...] = ()
-) -> Plan:
-    """Draw faults of all kinds (or of `kinds`), one after `pause_s` seconds on average."""
+    seed: int, *, hosts: int, processes: int, length_s: float, pause_s: float = 0.25,
+    kinds: tuple[Kind, ...] = (), at: tuple[str, ...] = POINTS,
+    lasting: tuple[tuple[float, float], ...] = (SHORT_S, LONG_S),
+) -> Plan:  # fmt: skip
+    """Draw faults of all kinds (or of `kinds`, at these points), one after `pause_s` seconds on average."""
     chance = random.Random(f"storm {seed}")
     weights = {kind: weight for kind, weight in WEIGHTS.items() if not kinds or kind in kinds}
     faults, at_s = [], 0.3
-    while (at_s := at_s + chance.expovariate(1 / pause_s)) < length_s:
+    while (at_s := at_s + chance.expovariate(1 / pause_s)) < length_s - TAIL_S:
         [kind] = chance.choices(list(weights), list(weights.values()))
-        faults.append(_drawn(chance, kind, at_s, chance.randrange(hosts), chance.randrange(processes)))
+        point = chance.choice(at) if kind in (Kind.STOP_AT, Kind.KILL_AT) else ""
+        for_s = round(chance.uniform(*chance.choice(lasting)), 3)
+        place = chance.randrange(hosts), chance.randrange(processes)
+        faults.append(Fault(round(at_s, 3), kind, *place, for_s, _amount(chance, kind), point))
     return Plan(seed, length_s, tuple(faults))
 
 
-def _drawn(chance: random.Random, kind: Kind, at_s: float, host: int, process: int) -> Fault:
-    amount = 0.0
+def _amount(chance: random.Random, kind: Kind) -> float:
     if kind is Kind.DELAY:
-        amount = round(chance.uniform(0.02, 0.4), 3)
-    elif kind is Kind.OFFSET:
-        amount = round(chance.uniform(-OFFSET_S, OFFSET_S), 3)
-    shortest, longest = PAUSE_S if kind in (Kind.STOP, Kind.STOP_MINDERS, Kind.STOP_BOTH) else CUT_S
-    return Fault(round(at_s, 3), kind, host, process, round(chance.uniform(shortest, longest), 3), amount)
+        return round(chance.uniform(0.02, 0.4), 3)
+    return round(chance.uniform(-OFFSET_S, OFFSET_S), 3) if kind is Kind.OFFSET else 0.0
 
 
 def calm(seed: int, *, length_s: float) -> Plan:

@@ -36,7 +36,8 @@ def drop_database(place: Place, name: str) -> None:
         on.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
-def address(place: Place, db: str, port: int | None = None) -> str:
-    """Return the store's address as a configuration has it, by another port if one is given."""
+def address(place: Place, db: str, by: tuple[str, int] | None = None) -> str:
+    """Return the store's address as a configuration has it, by another host and port if they are given."""
     who = f"{place.username}:{quote(place.password, safe='')}"
-    return f"postgresql+psycopg://{who}@{place.host}:{port or place.port}/{db}"
+    host, port = by or (place.host, place.port)
+    return f"postgresql+psycopg://{who}@{host}:{port}/{db}"

@@ -93,6 +93,12 @@ class Proxy:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        with contextlib.suppress(asyncio.CancelledError):  # by `_break_all`, and nobody waits for this task
+            await self._join(near_in, near_out)
+        self._tasks.discard(task)
+
+    async def _join(self, near_in: asyncio.StreamReader, near_out: asyncio.StreamWriter) -> None:
+        """Hold one connection and its other half, until either end is gone."""
         pair: tuple[asyncio.StreamWriter, asyncio.StreamWriter | None] = (near_out, None)
         self._pairs.add(pair)
         try:
@@ -109,7 +115,6 @@ class Proxy:
             pass  # either end is gone: so is the other, below
         finally:
             self._pairs.discard(pair)
-            self._tasks.discard(task)
             _break(*pair)
 
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, direction: Direction) -> None:

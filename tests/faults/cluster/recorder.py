@@ -11,6 +11,7 @@ database; it is the server's plus an offset in a table, which `set_offset` sets.
 
 from __future__ import annotations
 
+import time
 from typing import Any, Final
 
 import psycopg
@@ -27,7 +28,7 @@ CREATE SCHEMA faults;
 CREATE SEQUENCE faults.commits;
 CREATE TABLE faults.history (
     seq bigint PRIMARY KEY, xid bigint NOT NULL, app text NOT NULL, tab text NOT NULL,
-    old jsonb, new jsonb, epoch bigint, holder text
+    old jsonb, new jsonb, epoch bigint, holder text, at double precision NOT NULL
 );
 CREATE FUNCTION faults.keep() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
@@ -38,7 +39,7 @@ BEGIN
         nextval('faults.commits'), pg_current_xact_id()::text::bigint, current_setting('application_name'),
         TG_TABLE_NAME,
         CASE WHEN TG_OP <> 'INSERT' THEN to_jsonb(OLD) END, CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) END,
-        lease.epoch, lease.holder_inc
+        lease.epoch, lease.holder_inc, extract(epoch FROM pg_catalog.clock_timestamp())
     );
     RETURN NULL;
 END $$;
@@ -74,5 +75,7 @@ def set_offset(on: Connection, seconds: float) -> None:
 
 def changes(on: Connection) -> tuple[Change, ...]:
     """Return every change that was committed since `install`, in the order of their numbers."""
-    rows = on.execute("SELECT seq, xid, app, tab, old, new, epoch, holder FROM faults.history ORDER BY seq")
-    return tuple(Change(*row) for row in rows)
+    rows = on.execute("SELECT seq, xid, app, tab, old, new, epoch, holder, at FROM faults.history ORDER BY seq")
+    booted_at = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)  # noqa: TID251 - the server is on this machine
+    seconds_up: list[tuple[Any, ...]] = [(*row[:-1], row[-1] - booted_at) for row in rows]
+    return tuple(Change(*row) for row in seconds_up)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tests.faults.cluster.nemesis import WEIGHTS, Kind, calm, outage, storm
+from tests.faults.cluster.nemesis import TAIL_S, WEIGHTS, Kind, calm, outage, storm
+from tests.faults.cluster.points import POINTS
 
 
 def drawn(seed: int) -> str:
-    return "\n".join(map(str, storm(seed, hosts=3, processes=2, length_s=8).faults))
+    return "\n".join(map(str, storm(seed, hosts=3, processes=2, length_s=12).faults))
 
 
 def test_a_seed_tells_a_plan_again() -> None:
@@ -16,9 +17,10 @@ def test_a_seed_tells_a_plan_again() -> None:
 
 
 def test_every_kind_is_drawn_soon() -> None:
-    """Twenty plans know every fault, every host and every process."""
-    faults = [fault for seed in range(20) for fault in storm(seed, hosts=3, processes=2, length_s=8).faults]
+    """Twenty plans know every fault, every point, every host and every process."""
+    faults = [fault for seed in range(20) for fault in storm(seed, hosts=3, processes=2, length_s=12).faults]
     assert {fault.kind for fault in faults} == set(Kind) == set(WEIGHTS)
+    assert {fault.point for fault in faults if fault.kind in (Kind.STOP_AT, Kind.KILL_AT)} == set(POINTS)
     assert {(fault.host, fault.process) for fault in faults} == {(h, p) for h in range(3) for p in range(2)}
 
 
@@ -28,7 +30,7 @@ def test_a_fault_lies_within_its_plan() -> None:
         plan = storm(seed, hosts=3, processes=2, length_s=8)
         times = [fault.at_s for fault in plan.faults]
         assert times == sorted(times)
-        assert all(0.3 <= fault.at_s <= 8 and fault.for_s > 0 for fault in plan.faults)
+        assert all(0.3 <= fault.at_s <= 8 - TAIL_S and fault.for_s > 0 for fault in plan.faults)
 
 
 def test_some_kinds_may_be_chosen() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from pyscheduler.errors import StoreDamaged, StoreError, StoreUnavailable
 from pyscheduler.store import faults
+from pyscheduler.store.faults import on_server
 
 PATH = Path("/state/pysched.db")
 
@@ -79,3 +80,11 @@ def test_another_user_is_told_so(number: int) -> None:
     found = faults.translated(OSError(number, "Permission denied", "/state/x"), PATH)
     assert str(found).startswith("/state/x: this user may not look into the folder; ")
     assert "sudo -u" in found.mend
+
+
+def test_a_driver_that_is_not_installed_is_named_with_its_extra() -> None:
+    """PostgreSQL's is one; what else cannot be imported is our own fault, and said as it is."""
+    with pytest.raises(StoreError, match=r"pyscheduler\[postgres\]"), on_server():
+        raise ModuleNotFoundError("No module named 'psycopg'", name="psycopg")
+    with pytest.raises(ModuleNotFoundError), on_server():
+        raise ModuleNotFoundError("No module named 'x'", name="x")

@@ -226,7 +226,7 @@ class Claims:
         return self.door.write(revoking.strays)
 
     def nodes(self) -> list[NodeRow]:
-        """Return every incarnation that is not fenced, and the fenced ones that still count, the eldest first."""
+        """Return every incarnation that is not fenced, and those that were within the last hour, the eldest first."""
         return self.door.write(nodes.listed)
 
     def drain(self, node: str, *, undo: bool = False) -> list[str]:
@@ -234,7 +234,10 @@ class Claims:
         return self.door.write(lambda on: nodes.drain(on, node, draining=not undo))
 
     def forget(self, keep_s: float) -> list[str]:
-        """Remove the rows of incarnations that were fenced so long ago, and that no run or open attempt names."""
+        """Remove rows of incarnations that were fenced so long ago (a week more at most), and that nothing names.
+
+        `register` does it for those of yesterday. B28: what a run or an attempt names is never removed.
+        """
         return self.door.write(lambda on: nodes.forget(on, keep_s))
 
     def now(self) -> datetime:

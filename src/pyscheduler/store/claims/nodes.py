@@ -12,13 +12,14 @@ from typing import Any, Final
 
 from sqlalchemy import and_, bindparam, case, delete, exists, func, insert, or_, select, update
 
-from pyscheduler.model.lease import AUTHORITY, Identity, Seen, Timing
+from pyscheduler.model.lease import AUTHORITY, DAY_S, Identity, Seen, Timing
 from pyscheduler.store import schema
 from pyscheduler.store.claims.door import Transaction
 from pyscheduler.store.claims.shapes import Beat, NodeRow
 from pyscheduler.store.claims.words import (
     NODE,
     NOW,
+    attempts,
     db_now,
     instant,
     leases,
@@ -30,11 +31,15 @@ from pyscheduler.store.claims.words import (
 )
 from pyscheduler.store.dialects import insert_of
 from pyscheduler.store.rows import Row
-from pyscheduler.store.statements import Executable, compiled, made
+from pyscheduler.store.statements import Executable, any_row, compiled, made
 
 _WHO: Final = (
     "host_id", "boot_id", "pid_ns", "pid", "start_ticks", "state_dir", "node", "tags", "capacity", "address",
 )  # fmt: skip
+LATELY_S: Final = 3600.0
+"""For how long a fenced incarnation is still shown."""
+KEEP_S: Final = DAY_S
+WEEK_S: Final = 7 * DAY_S
 _me: Final = and_(leases.name == bindparam("me"), leases.kind == NODE, leases.fenced_at.is_(None))
 
 _REGISTER: Final = compiled(
@@ -135,25 +140,35 @@ _LISTED: Final = compiled(
         *_counts(),
         db_now(),
     )
-    .where(leases.kind == NODE)
+    .where(
+        leases.kind == NODE,
+        or_(leases.fenced_at.is_(None), leases.fenced_at > db_now() - bindparam("lately_us", type_=schema.BIG)),
+    )
     .order_by(leases.started_at, leases.name)
 )
 _FORGET: Final = compiled(
     delete(schema.leases)
     .where(
         leases.kind == NODE,
-        leases.fenced_at + bindparam("keep_us", type_=schema.BIG) < db_now(),
+        leases.fenced_at < db_now() - bindparam("keep_us", type_=schema.BIG),
+        # what is named by something now is so for long: it is not looked at for ever
+        leases.fenced_at > db_now() - bindparam("last_us", type_=schema.BIG),
         ~exists().where(runs.owner_inc == leases.name),
-        ~exists().where(schema.attempts.c.inc_id == leases.name, schema.attempts.c.reported_at.is_(None)),
-        ~exists().where(_authority.c.holder_inc == leases.name),
+        ~any_row(
+            select(attempts.inc_id)
+            .where(attempts.inc_id == leases.name, attempts.inc_id.is_not(None))
+            .correlate(schema.leases)
+        ),
+        ~exists().where(_authority.c.name == AUTHORITY, _authority.c.holder_inc == leases.name),
     )
     .returning(leases.name)
 )
 
 
 def register(on: Transaction, me: Identity, timing: Timing) -> None:
-    """S0."""
+    """S0; and rows of the dead that nothing names go, so that a `tick` a minute does not fill the store."""
     on.change(_FOUND_AUTHORITY)
+    forget(on, KEEP_S)
     who = {name: getattr(me, name) for name in _WHO}
     texts = {name: plain(value) for name, value in who.items() if isinstance(value, str)}
     on.change(
@@ -199,12 +214,13 @@ def stale(on: Transaction, inc_id: str, timing: Timing) -> Seen | None:
 
 def listed(on: Transaction) -> list[NodeRow]:
     """Return every incarnation's row."""
-    return [_node_of(row) for row in on.rows(_LISTED)]
+    return [_node_of(row) for row in on.rows(_LISTED, lately_us=micros_of(LATELY_S))]
 
 
 def forget(on: Transaction, keep_s: float) -> list[str]:
-    """Remove rows that nothing refers to any more and that were fenced so long ago."""
-    return sorted(name for (name,) in on.rows(_FORGET, keep_us=micros_of(keep_s)))
+    """Remove rows that nothing refers to any more and that were fenced so long ago, a week more at most."""
+    keep_us = micros_of(keep_s)
+    return sorted(name for (name,) in on.rows(_FORGET, keep_us=keep_us, last_us=keep_us + micros_of(WEEK_S)))
 
 
 def drain(on: Transaction, node: str, *, draining: bool) -> list[str]:

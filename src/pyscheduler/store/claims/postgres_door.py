@@ -71,8 +71,12 @@ class PostgresDoor:
         return connection
 
     def _give_back(self, connection: Connection) -> None:
+        is_lost = connection.closed or connection.broken
         with self._guard:
-            if not self._closed and not connection.closed and not connection.broken and len(self._idle) < IDLE:
+            if not (is_lost or self._closed) and len(self._idle) < IDLE:
                 self._idle.append(connection)
                 return
-        connection.close()
+            # one that was lost tells of the others: each would cost an error of its own after a server's restart
+            done, self._idle = [connection, *(self._idle if is_lost else ())], [] if is_lost else self._idle
+        for each in done:
+            each.close()

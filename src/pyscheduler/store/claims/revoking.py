@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import and_, bindparam, null, select, update
+from sqlalchemy import and_, bindparam, null, select, text, update
 
 from pyscheduler.model.lease import MAX_LOST, Identity, OnLost, Proof, ProofKind, Seen
 from pyscheduler.model.run import Outcome, RunState
@@ -33,7 +33,7 @@ from pyscheduler.store.claims.words import (
     say,
     update_run,
 )
-from pyscheduler.store.statements import compiled
+from pyscheduler.store.statements import compiled, on_index
 
 _their: Final = and_(leases.name == bindparam("who"), leases.kind == NODE)
 _LOCK_LEASE: Final = compiled(select(leases.hb_seq, leases.host_id, leases.fenced_at).where(_their).with_for_update())
@@ -129,10 +129,14 @@ _ADOPT_ATTEMPT: Final = compiled(
     .returning(attempts.run_id)
 )
 _STRAYS: Final = compiled(
-    select(runs.run_id, runs.token)
-    .join(schema.leases, leases.name == runs.owner_inc)
-    .where(leases.fenced_at.is_not(None))
-    .order_by(runs.run_id)
+    on_index(
+        select(runs.run_id, runs.token)
+        .join(schema.leases, leases.name == runs.owner_inc)
+        .where(leases.fenced_at.is_not(None), text(schema.IS_OWNED))
+        .order_by(runs.run_id),
+        schema.runs,
+        "runs_owned",
+    )
 )
 
 
@@ -162,7 +166,7 @@ def hand_out_unstarted(on: Transaction, me: Identity, inc_id: str, why: Seen | P
         return []
     claims = [row for row in _owned(on, inc_id) if not row.started]
     _revoke(on, inc_id, claims, "its claim was handed out again")
-    say(on, _lines(claims, inc_id, me.inc_id))
+    say(on, _lines(claims, inc_id, me.inc_id, why))
     return [row.run_id for row in claims]
 
 
@@ -177,7 +181,7 @@ def fence(on: Transaction, me: Identity, inc_id: str, proof: Proof, reason: str)
     why = plain(reason)
     on.rows(FENCE, who=inc_id, me=proof.by or me.inc_id, why=why)
     _revoke(on, inc_id, owned, why)
-    say(on, _lines(owned, inc_id, proof.by or me.inc_id))
+    say(on, _lines(owned, inc_id, proof.by or me.inc_id, proof))
     over = tuple(row.run_id for row in owned if row.cancel_requested and row.on_lost != OnLost.ENGINE)
     return Fenced(
         done=True,
@@ -296,8 +300,8 @@ def _after(row: _Row) -> tuple[RunState, str]:
     return RunState.FAILED, "lost"
 
 
-def _lines(owned: Iterable[_Row], inc_id: str, by: str) -> list[dict[str, object]]:
+def _lines(owned: Iterable[_Row], inc_id: str, by: str, why: Seen | Proof) -> list[dict[str, object]]:
+    detail = {"inc_id": inc_id, "by": by, "proof": why.kind.value if isinstance(why, Proof) else "seen"}
     return [
-        line("lost_running" if row.started else "lost_claimed", row.run_id, token=row.token, inc_id=inc_id, by=by)
-        for row in owned
+        line("lost_running" if row.started else "lost_claimed", row.run_id, token=row.token, **detail) for row in owned
     ]

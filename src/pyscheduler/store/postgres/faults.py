@@ -62,6 +62,11 @@ def is_busy(error: BaseException) -> bool:
     return isinstance(error, psycopg.Error) and error.sqlstate in _AGAIN
 
 
+def is_lock_held(error: BaseException) -> bool:
+    """Whether that was found out by waiting for as long as a lock is waited for."""
+    return isinstance(error, psycopg.Error) and error.sqlstate == _LOCK
+
+
 def is_cut_off(error: BaseException) -> bool:
     """Whether a statement was ended because it took too long."""
     return isinstance(error, psycopg.Error) and error.sqlstate == _CUT_OFF

@@ -1,8 +1,9 @@
 """One write transaction on PostgreSQL: BEGIN, the work and COMMIT in one pipeline, and what is known when it fails.
 
 The isolation is said: READ COMMITTED, in which each statement sees what was committed before it, and a row that another
-transaction holds is waited for (`lock_timeout`) and then judged as it has become. The whole transaction is done again,
-TRIES times in all, where another was in the way (a deadlock, a lock held too long); nothing else is.
+transaction holds is waited for (`lock_timeout`) and then judged as it has become. The whole transaction is done again
+where another was in the way: TRIES times in all where a lock was held too long, since each has waited already,
+AT_ONCE_TRIES times where the server has ended one of two that waited for each other. Nothing else is tried again.
 
 In a pipeline statements are sent without waiting for each answer; what `work` asks for is waited for. An error of the
 server leaves out everything behind it, COMMIT too: so while the connection lives nothing was changed. Where it is lost
@@ -21,13 +22,14 @@ from psycopg.pq import TransactionStatus
 from pyscheduler.store import rows
 from pyscheduler.store.dialects import POSTGRESQL
 from pyscheduler.store.postgres.connect import Connection
-from pyscheduler.store.postgres.faults import is_busy, is_lost, is_no_text, translated
+from pyscheduler.store.postgres.faults import is_busy, is_lock_held, is_lost, is_no_text, translated
 from pyscheduler.store.rows import Row
 from pyscheduler.store.statements import Statement
 
 T = TypeVar("T")
 
 TRIES: Final = 2
+AT_ONCE_TRIES: Final = 5
 BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 
 
@@ -77,7 +79,7 @@ def transact(connection: Connection, work: Callable[[PostgresTransaction], T], w
     Raises StoreError, with `outcome_unknown` where the connection was lost at COMMIT, UnicodeEncodeError for text that
     cannot be held, and what `work` itself raises. But for an unknown outcome nothing was changed.
     """
-    for left in reversed(range(TRIES)):
+    for tried in range(1, AT_ONCE_TRIES + 1):
         committing = False
         try:
             with _pipeline(connection):
@@ -92,7 +94,7 @@ def transact(connection: Connection, work: Callable[[PostgresTransaction], T], w
             if not isinstance(error, psycopg.Error):
                 raise
             lost = is_lost(connection)
-            if left and not lost and is_busy(error):
+            if not lost and is_busy(error) and tried < (TRIES if is_lock_held(error) else AT_ONCE_TRIES):
                 continue
             raise translated(error, where, committing=committing and lost) from error
         return done

@@ -7,7 +7,7 @@ import pytest
 from psycopg import errors
 
 from pyscheduler.errors import StoreDamaged, StoreError, StoreUnavailable
-from pyscheduler.store.postgres.faults import is_busy, is_cut_off, is_no_text, translated
+from pyscheduler.store.postgres.faults import is_busy, is_cut_off, is_lock_held, is_no_text, translated
 
 WHERE = "postgresql://u@h/d"
 
@@ -80,6 +80,8 @@ def test_what_is_tried_again() -> None:
     """Somebody in the way, and nothing else; a statement cut off is another matter."""
     assert is_busy(errors.DeadlockDetected())
     assert is_busy(errors.LockNotAvailable())
+    assert is_lock_held(errors.LockNotAvailable())
+    assert not is_lock_held(errors.DeadlockDetected())
     assert not is_busy(errors.DiskFull())
     assert is_cut_off(errors.QueryCanceled())
     assert not is_cut_off(errors.DeadlockDetected())

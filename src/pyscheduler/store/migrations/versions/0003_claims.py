@@ -95,6 +95,7 @@ def _attempts() -> None:
         sqlite_where=granted,
         postgresql_where=granted,
     )
+    op.create_index("attempts_of_incarnation", "attempts", ["inc_id"], sqlite_where=granted, postgresql_where=granted)
 
 
 def _leases() -> None:
@@ -108,3 +109,4 @@ def _leases() -> None:
         _instant("stale_at"),
     ):
         op.add_column("leases", column)
+    op.create_index("leases_by_end", "leases", ["fenced_at"])

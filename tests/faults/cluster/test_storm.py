@@ -1,0 +1,80 @@
+"""Schedulers on three hosts under faults drawn from a seed: whatever happens, I1 to I16 hold. Spec: claims.md C14.
+
+`make soak-cluster` does the same for an hour, with a new seed each time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.cluster.crews import PATIENT, SHORT, work
+from tests.faults.cluster.ending import BITES
+from tests.faults.cluster.fleet import Ground
+from tests.faults.cluster.nemesis import Plan, calm, outage, storm
+from tests.faults.cluster.ready import side_by_side
+from tests.faults.cluster.tale import Tale, tell
+
+HOSTS, PROCESSES = 3, 2
+LENGTH_S = 6.0
+STORMS = 16
+SOAK_S = 3600.0
+
+
+def plans(storms: int) -> Iterator[Plan]:
+    """Yield the seeds of a test run: without a fault, with an outage for all, and storms."""
+    yield calm(1, length_s=4.0)
+    yield calm(2, length_s=4.0)
+    for seed in (3, 4):
+        yield outage(seed, hosts=HOSTS, lease_s=PATIENT["lease"], length_s=3.0)
+    for seed in range(100, 100 + storms):
+        yield storm(seed, hosts=HOSTS, processes=PROCESSES, length_s=LENGTH_S)
+
+
+def play(folder: Path, ground: Ground, plan: Plan) -> Tale:
+    place = folder / f"seed{plan.seed}"
+    place.mkdir()
+    tale = tell(place, work(PATIENT if plan.quiet else SHORT), ground, plan)
+    print(tale, flush=True)
+    return tale
+
+
+def play_all(folder: Path, grounds: list[Ground], plans: Iterator[Plan]) -> list[Tale]:
+    """Play them side by side, as many at a time as there are grounds."""
+    tales: list[Tale] = []
+    side_by_side(grounds, plans, lambda ground, plan: tales.append(play(folder, ground, plan)))
+    return tales
+
+
+def judge(tales: list[Tale]) -> None:
+    assert not [tale for tale in tales if tale.broken], "\n\n".join(tale.told() for tale in tales if tale.broken)
+    calm_ones = sum((tale.counts for tale in tales if tale.plan.quiet and not tale.plan.faults), Counter[str]())
+    assert not any(calm_ones[bite] for bite in BITES), f"nothing was wrong: {calm_ones}"
+    total: Counter[str] = sum((tale.counts for tale in tales), Counter())
+    print(len(tales), "seeds", dict(total))
+    assert all(total[bite] for bite in BITES), f"the faults did not bite: {total}"
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(600)
+def test_every_invariant_holds_under_every_seed(tmp_path: Path, grounds: list[Ground]) -> None:
+    """Twenty seeds; the faults bite, and nobody who lives is robbed where nothing but the store was away."""
+    judge(play_all(tmp_path, grounds, plans(STORMS)))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(2 * SOAK_S)
+def test_every_invariant_holds_for_an_hour(tmp_path: Path, grounds: list[Ground], pytestconfig: pytest.Config) -> None:
+    """The same with ever new seeds, and longer ones."""
+    if not pytestconfig.getoption("--soak"):
+        pytest.skip("`make soak-cluster` asks for it")
+    until = time.monotonic() + float(os.environ.get("SOAK_S", SOAK_S))
+    seeds = itertools.takewhile(lambda _: time.monotonic() < until, itertools.count(1000))
+    long = (storm(seed, hosts=HOSTS, processes=PROCESSES, length_s=20.0) for seed in seeds)
+    judge(play_all(tmp_path, grounds, long))
