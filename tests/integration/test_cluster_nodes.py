@@ -1,4 +1,4 @@
-"""What any scheduler of a shared store answers: who is there, for the one that leads, for a node that is gone. DESIGN 6."""
+"""What any scheduler of a shared store answers: who is there, for the one that leads, for one that is gone."""
 
 from __future__ import annotations
 

@@ -65,6 +65,12 @@ def test_what_is_not_active_yet_is_an_unknown_key(tmp_path: Path) -> None:
     assert "on_uncertain" in refused(tmp_path, "", ", on_uncertain: stop")
 
 
+def test_a_boot_is_no_firing_of_a_cluster(tmp_path: Path) -> None:
+    """It is one machine's, and whichever leads would take its own for everybody's."""
+    text = HEAD.replace("schedule: manual", "schedule: '@reboot'")
+    assert "which machine that is" in refused(tmp_path, "", text=text)
+
+
 def test_a_cluster_needs_a_store_that_is_shared(tmp_path: Path) -> None:
     """And so does a job that is placed on a node."""
     alone = "scheduler: {cluster: {%s}}\njobs:\n  load: {command: 'true', schedule: manual%s}\n"
