@@ -76,7 +76,9 @@ class Slot:
         self.number = number
         self.home = fleet.folder / f"h{host}.p{number}"
         self.home.mkdir()
-        config = fleet.crew.config.replace("@STATE@", str(self.home / "state")).replace("@NODE@", self.app)
+        config = fleet.crew.config.replace("@STATE@", str(self.home / "state")).replace(
+            "@NODE@", self.app.replace(".", "-")
+        )
         (self.home / "pysched.yaml").write_text(config.replace("@FOLDER@", str(fleet.folder)))
         self.life: Life | None = None
         self.due_s: float | None = None
