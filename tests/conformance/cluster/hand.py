@@ -10,7 +10,7 @@ import json
 import logging
 import sys
 import threading
-from dataclasses import asdict
+from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ def _work(scheduler: Scheduler, what: str, order: dict[str, Any]) -> None:
     try:
         ticked = getattr(scheduler, what)(**order)
     except TaskFailed as failure:
-        _say(failed=str(failure), context=str(failure.__context__), **_numbers(failure.ticked))
+        _say(failure=str(failure), context=str(failure.__context__), **_numbers(failure.ticked))
     except Exception as error:  # told to the test
         _say(error=f"{type(error).__name__}: {error}")
     else:
@@ -78,7 +78,7 @@ def _work(scheduler: Scheduler, what: str, order: dict[str, Any]) -> None:
 
 
 def _numbers(ticked: Any) -> dict[str, Any]:
-    return {name: value for name, value in asdict(ticked).items() if name != "failures"}
+    return {each.name: getattr(ticked, each.name) for each in fields(ticked) if each.name != "failures"}
 
 
 def _say(**answer: object) -> None:

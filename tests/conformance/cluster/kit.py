@@ -74,6 +74,7 @@ class World:
     store: str | None
     hosts: dict[str, Host] = field(default_factory=dict)
     hands: list[Hand] = field(default_factory=list)
+    processes: list[subprocess.Popen[str]] = field(default_factory=list)
 
     # ------------------------------------------------------------------ time
 
@@ -98,7 +99,7 @@ class World:
         """Return a command that writes down its begin and its end; `gated` waits for `open_gate` in between."""
         note = f'echo "$PYSCHED_RUN_ID $PYSCHED_RUN_TOKEN $$ {{}}" >> {self.folder}/effects'
         wait = f'until [ -e {self.folder}/gate-"$PYSCHED_RUN_ID" ]; do sleep 0.02; done' if gated else "true"
-        return f"{note.format('begin')}; {wait}; {then}; code=$?; {note.format('end')}; exit $code"
+        return f"{note.format('begin')}; {wait}; ({then}); code=$?; {note.format('end')}; exit $code"
 
     def open_gate(self, run_id: str) -> None:
         """Let a gated run go on."""
@@ -182,6 +183,10 @@ class World:
         """End every hand, and what is left of the tasks."""
         for hand in self.hands:
             hand.kill()
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
         for pid in self.pids():
             with suppress(ProcessLookupError):
                 os.killpg(os.getpgid(pid), signal.SIGKILL)

@@ -12,6 +12,15 @@ from sqlalchemy import make_url
 from tests.servers.kinds import Place
 
 
+def connect(url: str) -> psycopg.Connection[tuple[object, ...]]:
+    """Return a connection of a test's own to a store on a server."""
+    at = make_url(url)
+    assert at.host is not None
+    return psycopg.connect(
+        host=at.host, port=at.port or 5432, user=at.username, password=at.password, dbname=at.database
+    )
+
+
 @contextmanager
 def fresh_database(place: Place) -> Iterator[str]:
     """Give the address of a new, empty database; it is dropped at the end."""
@@ -26,6 +35,6 @@ def fresh_database(place: Place) -> Iterator[str]:
     ) as server:
         server.execute(f'CREATE DATABASE "{name}"')
         try:
-            yield make_url(place.uri).set(database=name).render_as_string(hide_password=False)
+            yield f"{place.uri.rpartition('/')[0]}/{name}"
         finally:
             server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')

@@ -1,0 +1,65 @@
+"""B10: the check and the write are one (claims.md B10). On SQLite too."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pyscheduler.store.claims
+from pyscheduler.cluster.journal import Journal
+from pyscheduler.store.claims import ending, granting, making, revoking
+from pyscheduler.store.statements import Statement
+from tests.conformance.cluster.kit import Ticking, World, numbers, until
+
+ROOMS = (ending, granting, making, revoking)
+
+
+def test_another_ones_completion_in_between_changes_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A knows how 00:01 has ended and is about to say so; B completes 00:02 at that very moment."""
+    task = world.minutely(gated=True, overlap="allow")
+    a, b, c = (world.scheduler(task) for _ in range(3))
+    a.tick()
+    world.at(1)
+    first = Ticking(a)
+    until(world.effects)
+    world.at(2)
+    world.open_gate("job.2027-05-20.2")
+    plain = Journal.note
+    in_between: list[tuple[int, int, int]] = []
+
+    def note(self: Journal, report: Any, now: float) -> None:
+        plain(self, report, now)
+        if report.run_id == "job.2027-05-20.1":
+            in_between.append(numbers(b.tick()))
+
+    monkeypatch.setattr(Journal, "note", note)
+    world.open_gate("job.2027-05-20.1")
+    assert numbers(first.end()) == (1, 0, 0)
+    assert in_between == [(1, 0, 0)]
+    assert numbers(c.tick()) == (0, 0, 0)
+    assert world.states() == ["succeeded", "succeeded"]
+    assert len(world.effects()) == 2
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.__name__.rpartition(".")[2])
+def test_every_write_to_a_run_names_token_and_owner(room: Any) -> None:
+    """Read from the SQL itself. Runs that nobody owns are told by `owner_inc IS NULL`."""
+    writes = [each.sql for each in vars(room).values() if isinstance(each, Statement) and "UPDATE runs" in each.sql]
+    assert writes
+    for sql in writes:
+        where = sql.rpartition("WHERE" if "RETURNING" not in sql else "\nWHERE")[2] or sql
+        guarded = re.search(r"token = ", sql) or "skip_locked" in where or "IS NULL" in sql
+        assert guarded, sql
+        assert "owner_inc" in sql.partition("WHERE")[2], sql
+
+
+def test_no_other_module_writes_to_runs_of_claims() -> None:
+    """The statements that change a run's owner or token are in this one folder."""
+    package = Path(pyscheduler.store.claims.__file__).parent
+    others = [path for path in package.parent.rglob("*.py") if package not in path.parents]
+    assert others
+    for path in others:
+        assert "token + 1" not in path.read_text(), path
