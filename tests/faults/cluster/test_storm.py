@@ -32,12 +32,10 @@ Seed = tuple[Callable[[dict[str, float]], Crew], Plan]
 
 def seeds(storms: int) -> Iterator[Seed]:
     """Yield the seeds of a test run: without a fault, with an outage for all, and storms; half of them `serve`."""
-    both = itertools.cycle((work, serve))
-    yield from zip(both, (calm(1, length_s=4.0), calm(2, length_s=4.0)), strict=False)
-    for seed in (3, 4):
-        yield next(both), outage(seed, hosts=HOSTS, lease_s=PATIENT["lease"], length_s=3.0)
-    for seed in range(100, 100 + storms):
-        yield next(both), storm(seed, hosts=HOSTS, processes=PROCESSES, length_s=LENGTH_S)
+    quiet = [calm(1, length_s=4.0), calm(2, length_s=4.0)]
+    quiet += [outage(seed, hosts=HOSTS, lease_s=PATIENT["lease"], length_s=3.0) for seed in (3, 4)]
+    stormy = [storm(100 + n, hosts=HOSTS, processes=PROCESSES, length_s=LENGTH_S) for n in range(storms)]
+    return zip(itertools.cycle((work, serve)), quiet + stormy, strict=False)
 
 
 def play(folder: Path, ground: Ground, seed: Seed) -> Tale:
