@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -49,6 +50,7 @@ class Meeting:
     url: str | None = None
     opened: list[Claims] = field(default_factory=list)
     doors: list[Door] = field(default_factory=list)
+    mark: str = field(default_factory=lambda: uuid4().hex[:8])
     _now: int = rows.micros(NOON)
 
     def door(self, name: str = "pysched claims") -> Door:
@@ -56,10 +58,14 @@ class Meeting:
         made: Door = (
             SqliteDoor(self.state_dir, sync=False, clock=lambda: self._now)
             if self.url is None
-            else PostgresDoor(self.url, name=name)
+            else PostgresDoor(self.url, name=self.known_as(name))
         )
         self.doors.append(made)
         return made
+
+    def known_as(self, name: str) -> str:
+        """Return what the server calls this door: it is shared, and other tests have their own of the same name."""
+        return f"{self.mark} {name}"
 
     def join(self, inc_id: str, *, register: bool = True, timing: Timing = TIMING, **who: Any) -> Claims:
         """Return an incarnation, registered, on a connection of its own."""

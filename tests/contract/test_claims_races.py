@@ -85,11 +85,18 @@ def held_open(
 def wait_until_it_waits(meeting: Meeting, name: str, done: Future[T]) -> None:
     """Return once the server says that this incarnation's connection waits for a lock."""
     deadline = time.monotonic() + DEADLINE_S
-    sql = f"SELECT 1 AS yes FROM pg_stat_activity WHERE application_name = '{name}' AND wait_event_type = 'Lock'"
+    who = meeting.known_as(name)
+    sql = f"SELECT 1 AS yes FROM pg_stat_activity WHERE application_name = '{who}' AND wait_event_type = 'Lock'"
     while not meeting.run(sql):
         assert not done.done(), f"it did not wait, and gave {done.result()}"
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def end_connections(meeting: Meeting, name: str) -> None:
+    """Let the server end this incarnation's connections, and return once they are gone."""
+    who = meeting.known_as(name)
+    meeting.run(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = '{who}'")
 
 
 def test_two_claims_at_once_take_different_runs_and_neither_waits(meeting: Meeting, side: ThreadPoolExecutor) -> None:
@@ -289,3 +296,50 @@ def test_hand_back_against_a_cancel_of_the_same_claim(meeting: Meeting, side: Th
         gate.may_commit.set()
         assert cancel.result().value == "cancelled"
     assert meeting.state(claim.run_id) == ("cancelled", 2, None)
+
+
+def test_a_server_that_ended_its_connections_costs_one_error_and_not_one_each(meeting: Meeting) -> None:
+    """Nothing was done, and that is known; what is idle is not tried one by one."""
+    offered(meeting, 2)
+    claims = meeting.join("a")
+    barrier = threading.Barrier(3)
+    with ThreadPoolExecutor(3) as pool:  # three connections at least are idle afterwards
+        for done in [pool.submit(claims.door.write, lambda _: barrier.wait(DEADLINE_S)) for _ in range(3)]:
+            done.result()
+    end_connections(meeting, "a")
+    with pytest.raises(StoreUnavailable) as caught:
+        claims.claim(1)
+    assert not caught.value.outcome_unknown
+    assert len(claims.claim(2)) == 2
+
+
+def test_a_connection_that_ends_within_a_transaction_has_done_nothing(
+    meeting: Meeting, side: ThreadPoolExecutor
+) -> None:
+    """It was lost before COMMIT was said: the claim was not made, and everybody may know."""
+    (run_id,) = offered(meeting, 1)
+    one, other = meeting.join("a"), meeting.join("b")
+    with held_open(side, one, lambda on: granting.claim(on, one.me, 1, "a", ())) as (gate, done):
+        end_connections(meeting, "a")
+        deadline = time.monotonic() + DEADLINE_S
+        while not (taken := other.claim(1)):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        gate.may_commit.set()
+        with pytest.raises(StoreUnavailable):
+            done.result()
+    assert [c.run_id for c in taken] == [run_id]
+    assert meeting.state(run_id) == ("queued", 1, "b")
+
+
+def test_the_heartbeats_door_is_a_connection_of_its_own(meeting: Meeting, side: ThreadPoolExecutor) -> None:
+    """Whatever keeps the other door busy, the heartbeat goes out."""
+    offered(meeting, 1)
+    plain = meeting.join("a")
+    claims = Claims(plain.door, plain.me, TIMING, heart=meeting.door("heart of a"))
+    with held_open(side, claims, lambda on: granting.claim(on, claims.me, 1, "a", ())) as (gate, done):
+        assert claims.heartbeat() is not None
+        names = {row["name"] for row in meeting.run("SELECT application_name AS name FROM pg_stat_activity")}
+        assert names >= {meeting.known_as("a"), meeting.known_as("heart of a")}
+        gate.may_commit.set()
+        assert len(done.result()) == 1

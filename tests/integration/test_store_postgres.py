@@ -239,6 +239,13 @@ def test_one_scheduler_has_it(url: str, tmp_path: Path) -> None:
         pass
 
 
+def test_a_store_that_was_closed_can_be_opened_at_once(url: str, tmp_path: Path) -> None:
+    """Closing waits until the server has let go."""
+    for _ in range(30):
+        with opened(tmp_path, url):
+            pass
+
+
 def test_those_that_agree_by_claims_share_it(url: str, tmp_path: Path) -> None:
     """And keep out one that does not."""
     two = opened(tmp_path / "a", url, shared=True), opened(tmp_path / "b", url, shared=True)

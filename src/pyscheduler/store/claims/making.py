@@ -20,7 +20,7 @@ from pyscheduler.store.claims.ending import LOCK_RUN
 from pyscheduler.store.claims.shapes import Cancelled, Occurrence, Offer, Watermark
 from pyscheduler.store.claims.words import NOW, db_now, plain, runs, tags_text, update_run
 from pyscheduler.store.dialects import insert_of
-from pyscheduler.store.statements import Executable, compiled, is_one_of, made
+from pyscheduler.store.statements import Executable, compiled, is_one_of, made, on_index
 
 WATERMARK: Final = "watermark."
 """What the keys of watermarks in `engine` begin with; the job's name follows."""
@@ -88,11 +88,18 @@ def _make(dialect: str) -> Executable:
 
 
 _MAKE: Final = made(_make)
-_RIPE: Final = (
+_RIPE: Final = on_index(
     select(runs.run_id)
-    .where(runs.state == RunState.RETRY_WAIT, runs.on_lost != OnLost.ENGINE, runs.not_before <= db_now())
+    .where(
+        text(schema.IS_OPEN),
+        runs.state == RunState.RETRY_WAIT,
+        runs.on_lost != OnLost.ENGINE,
+        runs.not_before <= db_now(),
+    )
     .order_by(runs.run_id)
-    .with_for_update()
+    .with_for_update(),
+    schema.runs,
+    "runs_open",
 )
 ADMIT: Final = compiled(
     update_run(state="queued", offered_at=db_now(), queued_at=db_now(), not_before=null())

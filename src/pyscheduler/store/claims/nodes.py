@@ -19,6 +19,7 @@ from pyscheduler.store.claims.shapes import Beat, NodeRow
 from pyscheduler.store.claims.words import (
     NODE,
     NOW,
+    attempts,
     db_now,
     instant,
     leases,
@@ -30,7 +31,7 @@ from pyscheduler.store.claims.words import (
 )
 from pyscheduler.store.dialects import insert_of
 from pyscheduler.store.rows import Row
-from pyscheduler.store.statements import Executable, compiled, made
+from pyscheduler.store.statements import Executable, any_row, compiled, made
 
 _WHO: Final = (
     "host_id", "boot_id", "pid_ns", "pid", "start_ticks", "state_dir", "node", "tags", "capacity", "address",
@@ -153,7 +154,11 @@ _FORGET: Final = compiled(
         # what is named by something now is so for long: it is not looked at for ever
         leases.fenced_at > db_now() - bindparam("last_us", type_=schema.BIG),
         ~exists().where(runs.owner_inc == leases.name),
-        ~exists().where(schema.attempts.c.inc_id == leases.name),
+        ~any_row(
+            select(attempts.inc_id)
+            .where(attempts.inc_id == leases.name, attempts.inc_id.is_not(None))
+            .correlate(schema.leases)
+        ),
         ~exists().where(_authority.c.name == AUTHORITY, _authority.c.holder_inc == leases.name),
     )
     .returning(leases.name)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import and_, bindparam, null, select, update
+from sqlalchemy import and_, bindparam, null, select, text, update
 
 from pyscheduler.model.lease import MAX_LOST, Identity, OnLost, Proof, ProofKind, Seen
 from pyscheduler.model.run import Outcome, RunState
@@ -33,7 +33,7 @@ from pyscheduler.store.claims.words import (
     say,
     update_run,
 )
-from pyscheduler.store.statements import compiled
+from pyscheduler.store.statements import compiled, on_index
 
 _their: Final = and_(leases.name == bindparam("who"), leases.kind == NODE)
 _LOCK_LEASE: Final = compiled(select(leases.hb_seq, leases.host_id, leases.fenced_at).where(_their).with_for_update())
@@ -129,10 +129,14 @@ _ADOPT_ATTEMPT: Final = compiled(
     .returning(attempts.run_id)
 )
 _STRAYS: Final = compiled(
-    select(runs.run_id, runs.token)
-    .join(schema.leases, leases.name == runs.owner_inc)
-    .where(leases.fenced_at.is_not(None))
-    .order_by(runs.run_id)
+    on_index(
+        select(runs.run_id, runs.token)
+        .join(schema.leases, leases.name == runs.owner_inc)
+        .where(leases.fenced_at.is_not(None), text(schema.IS_OWNED))
+        .order_by(runs.run_id),
+        schema.runs,
+        "runs_owned",
+    )
 )
 
 

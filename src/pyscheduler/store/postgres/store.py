@@ -17,7 +17,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final, Self, TypeVar
@@ -103,12 +103,16 @@ class PostgresStore(Store):
         return self._address.shown
 
     def close(self) -> None:
-        """Close every connection; the server lets go of the lock with the writer's."""
+        """Let go of the lock and close every connection."""
         with self._writing:
             connection, self._writer = self._writer, None
-            if connection is not None:
-                self._readers.close()
-                connection.close()
+            if connection is None:
+                return
+            self._readers.close()
+            with suppress(psycopg.Error):  # of a connection that is lost the server lets go by itself
+                # said, and waited for: the server would notice a mere goodbye a moment later, when the next has come
+                connection.execute("SELECT pg_advisory_unlock_all()")
+            connection.close()
 
     # ----------------------------------------------------------------------- writing
 
