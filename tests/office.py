@@ -11,6 +11,7 @@ from typing import Any, Self
 import httpx
 
 from pyscheduler.api import build_app
+from pyscheduler.api.afar import Vouching
 from pyscheduler.api.callers import Caller
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing
@@ -18,6 +19,8 @@ from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine
 from pyscheduler.errors import NotFound
 from pyscheduler.model.alert import Delivery
+from pyscheduler.store import Store
+from pyscheduler.store.claims import Claims
 from tests.builders import NOON
 from tests.night import Night
 
@@ -47,6 +50,8 @@ class FakeHost:
         self._night = night
         self.remarks: tuple[str, ...] = ()
         self.reload_failure: ReloadFailure | None = None
+        self.claims: Claims | None = None
+        self.vouching: Vouching | None = None
         self.phase = Phase.RUNNING
         self.alerts = FakeTeller(night)
 
@@ -56,6 +61,13 @@ class FakeHost:
 
     def engine(self) -> Engine:
         return self._night.engine
+
+    async def hand_over(self) -> None:
+        raise NotFound("nobody to hand over to")
+
+    @property
+    def reader(self) -> Store:
+        return self.engine().store
 
     async def reload(self, actor: str, reason: str = "") -> Reloaded:
         return Reloaded(changed=False, version=1, warnings=())

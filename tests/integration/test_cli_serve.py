@@ -59,13 +59,6 @@ def test_a_faulty_configuration_is_2_and_makes_nothing(tmp_path: Path) -> None:
         assert not (tmp_path / "state").exists()
 
 
-def test_standby_belongs_to_a_later_release(tmp_path: Path) -> None:
-    """Said, exit code 2."""
-    with shell(tmp_path, TEXT) as pysched:
-        done = pysched("serve", "--standby")
-        assert done.code == 2
-        assert "--standby is not there yet" in done.err
-
 
 def test_ctrl_c_stops_it_and_leaves_jobs_alone(tmp_path: Path) -> None:
     """Exit code 0: it was asked to stop and did."""

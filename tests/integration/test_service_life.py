@@ -54,12 +54,18 @@ def test_a_second_one_is_refused_by_name(service: Served, tmp_path: Path) -> Non
     assert service.is_well()
 
 
-def test_standby_is_refused_in_words(service: Served) -> None:
-    """What a later release brings is not half there."""
+def test_a_standby_waits_for_the_folder_and_takes_over(service: Served) -> None:
+    """`--standby` on a store of one machine: it waits for `serve.lock`, and recovers as any start does."""
+    service.start()
+    first = service.process
+    assert first is not None
     service.start("--standby", ready=False)
-    assert service.wait() == 2
-    assert "--standby is not there yet" in service.said()
-    assert not service.state.exists()
+    service.until(lambda: "standing by" in service.said(), "the second waits")
+    assert first.poll() is None
+    first.kill()
+    first.wait()
+    service.until(service.is_well, "it has taken over")
+
 
 
 def test_a_stale_socket_is_replaced(service: Served) -> None:

@@ -101,15 +101,17 @@ def test_a_server_that_comes_back_is_gone_on_with(own_server: GetServer, tmp_pat
         assert PASSWORD not in service.said()
 
 
-def test_a_second_scheduler_is_refused(service: Served, tmp_path: Path) -> None:
-    """Another state folder, the same store: it says who has it, and ends."""
+def test_a_second_scheduler_stands_by(service: Served, tmp_path: Path) -> None:
+    """Another state folder, the same store: it says who leads, and waits for its end."""
     service.start()
     other = tmp_path / "other"
     other.mkdir()
     with served(other, service.file.read_text(), env=SECRET) as second:
         second.start(ready=False)
-        assert second.wait() == 1
-        assert "another scheduler (pysched " in second.said()
+        second.until(lambda: "standing by" in second.said(), "it stands by")
+        assert service.stop() == 0
+        second.until(second.is_well, "it leads")
+
 
 
 def test_an_address_without_a_server_is_waited_for(own_server: GetServer, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from pyscheduler.api import (
     jobs,
     live,
     logs,
+    nodes,
     previews,
     probes,
     problems,
@@ -96,6 +97,7 @@ def build_app(
         coming,
         config,
         audit,
+        nodes,
         probes,
     )
     for room in rooms:

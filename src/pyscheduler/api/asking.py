@@ -253,6 +253,18 @@ class Act(Asked):
     reason: Reason = ""
 
 
+class DrainAct(Act):
+    """A drain of a node, or its undoing."""
+
+    undo: bool = False
+
+
+class FenceAct(Act):
+    """A fence of a node: its name is given once more."""
+
+    confirm: str = ""
+
+
 class TriggerAct(Act):
     """A trigger."""
 

@@ -75,6 +75,10 @@ class FrontDesk:
         """Return the store's answer, read on one of the API's threads. Raises StoreError, Unavailable."""
         return await self.threads(question, self.engine.store)
 
+    async def look(self, question: Callable[[Store], T]) -> T:
+        """As `ask`, of whatever store can be read, also while another scheduler leads."""
+        return await self.threads(question, self.host.reader)
+
     def job(self, name: str) -> Job:
         """Return a job of the configuration in force. Raises NotFound."""
         job = self.engine.config.jobs.get(name)

@@ -26,6 +26,7 @@ from urllib.parse import quote
 from starlette.responses import RedirectResponse, Response
 
 from pyscheduler.api import cookies, needs
+from pyscheduler.api.afar import Vouching
 from pyscheduler.api.callers import Caller, Via, peer_caller, user_name
 from pyscheduler.api.intent import header, is_loopback_host
 from pyscheduler.api.links import Links
@@ -62,6 +63,8 @@ class Door:
         revocations: Revocations | None = None,
     ) -> None:
         self.credentials = credentials
+        self.vouching: Vouching | None = None
+        """Set where other schedulers of a cluster may pass on who asks."""
         self.sessions = SessionBook(save, now)
         self.links, self.throttle, self.passwords = Links(), Throttle(), Passwords()
         self.revocations = revocations or Revocations()
@@ -79,6 +82,8 @@ class Door:
 
         For what is public nobody is refused, but for a foreign Host.
         """
+        if self.vouching is not None and (vouched := self.vouching.caller(scope)) is not None:
+            return vouched
         wire: Wire | None = scope.get("state", {}).get("wire")
         if wire is None:
             return peer_caller(scope)

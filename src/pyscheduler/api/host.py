@@ -12,10 +12,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from pyscheduler.api.afar import Vouching
 from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine
 from pyscheduler.model.alert import Delivery
 from pyscheduler.model.problem import Problem
+from pyscheduler.store import Store
+from pyscheduler.store.claims import Claims
 
 
 class Phase(StrEnum):
@@ -23,6 +26,8 @@ class Phase(StrEnum):
 
     STARTING = "starting"
     RUNNING = "running"
+    STANDBY = "standby"
+    """Another scheduler of the same store leads; this one takes over when that ends."""
     FAILED = "failed"
     STOPPING = "stopping"
 
@@ -89,6 +94,25 @@ class Host(Protocol):
     @property
     def alerts(self) -> Teller:
         """Who sends alerts."""
+        ...
+
+    @property
+    def claims(self) -> Claims | None:
+        """The dealings with a shared store; None where it is one's own. Raises StoreUnavailable before it is met."""
+        ...
+
+    @property
+    def vouching(self) -> Vouching | None:
+        """What other schedulers of a cluster are spoken to with; None where there is no secret."""
+        ...
+
+    async def hand_over(self) -> None:
+        """Let another scheduler lead, a moment after the answer. Raises Conflict where none could."""
+        ...
+
+    @property
+    def reader(self) -> Store:
+        """The store for questions, whoever leads. Raises Unavailable, StoreUnavailable."""
         ...
 
     def engine(self) -> Engine:

@@ -11,13 +11,14 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from pyscheduler.api import logfile, shapes
 from pyscheduler.api.answers import json_of, of_slices, text_slices
 from pyscheduler.api.asking import LogAsked
 from pyscheduler.api.desk import FrontDesk
+from pyscheduler.api.logs_afar import of_another_node
 from pyscheduler.errors import BadRequest, NotFound
 from pyscheduler.model.run import Attempt, Run
 from pyscheduler.store.reads import Reads
@@ -31,13 +32,15 @@ def router(desk: FrontDesk) -> APIRouter:
     routes = APIRouter(prefix="/api/runs/{run_id}", tags=["runs"], responses=shapes.REFUSALS)
 
     @routes.get("/log", response_model=shapes.LogTail | shapes.LogPiece)
-    async def log(run_id: str, asked: Annotated[LogAsked, Query()]) -> Response:
+    async def log(request: Request, run_id: str, asked: Annotated[LogAsked, Query()]) -> Response:
         """Show the last `tail` lines (200), or with `offset` up to `limit` bytes from there; `raw=1` sends bytes."""
         if asked.tail is not None and (asked.offset is not None or asked.raw == "1"):
             raise BadRequest("tail goes with neither offset nor raw", mend="leave one of them out")
-        run, attempts = await desk.ask(lambda store: attempts_of(store, run_id))
+        run, attempts = await desk.look(lambda store: attempts_of(store, run_id))
         attempt = chosen(run, attempts, asked.attempt)
         path = path_of(attempt, asked.stream)
+        if (elsewhere := await of_another_node(desk, request.scope, attempt, path)) is not None:
+            return elsewhere
         if asked.raw == "1":
             return await _raw(desk, path, asked, attempt)
         standing = standing_of(run, attempt, attempts)

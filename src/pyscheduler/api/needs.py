@@ -39,6 +39,7 @@ TABLE: Final = (
     Need("/api/admin/", ANY, Role.ADMIN),
     Need("/api/audit", ANY, Role.ADMIN),
     Need("/api/audit/", ANY, Role.ADMIN),
+    Need("/api/nodes/", WRITES, Role.ADMIN),
     Need("/api/sessions", ANY, Role.ADMIN),
     Need("/api/sessions/", ANY, Role.ADMIN),
     Need("/api/links", ANY, Role.ADMIN),

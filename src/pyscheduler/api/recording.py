@@ -27,7 +27,7 @@ MOST_BODY: Final = 64 * 1024
 """A longer body is not looked into."""
 MOST_ANSWER: Final = 16 * 1024
 MOST_ITEMS: Final = 20
-_AS_THEY_ARE: Final = frozenset({"runs", "jobs", "scheduler"})
+_AS_THEY_ARE: Final = frozenset({"runs", "jobs", "scheduler", "nodes"})
 
 
 @dataclass(slots=True)

@@ -82,6 +82,7 @@ def run_view(run: Run, latest: Attempt | None = None) -> View:
         "not_before": instant(run.not_before),
         "queued_at": instant(run.queued_at),
         "wait_until": instant(run.wait_until),
+        "offered_at": instant(run.offered_at),
         "started_at": instant(latest.started_at) if latest else None,
         "ended_at": instant(latest.ended_at) if latest else None,
         "duration_seconds": seconds_between(latest.started_at, latest.ended_at) if latest else None,

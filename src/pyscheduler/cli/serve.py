@@ -25,7 +25,7 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 @click.option("--log-file", type=click.Path(), metavar="PATH", help="Where its own log goes. Default: standard error.")
 @click.option("--exit-on-failure", is_flag=True, help="End when the engine fails, instead of opening the store again.")
 @click.option("--allow-inactive", is_flag=True, help="Serve jobs that need a part which is not active yet, blocked.")
-@click.option("--standby", is_flag=True, hidden=True)
+@click.option("--standby", is_flag=True, help="Wait for the scheduler that has the state folder, and take over.")
 @pass_session
 def serve(
     session: Session,

@@ -72,7 +72,12 @@ def _fields(session: Session, run: View) -> Iterator[tuple[str, str | Cell]]:
     yield "run date", run["run_date"]
     yield "due", _time(session, run["scheduled_at"])
     yield "trigger", run["trigger"]
-    for name, label in (("not_before", "not before"), ("queued_at", "queued"), ("wait_until", "waits until")):
+    for name, label in (
+        ("not_before", "not before"),
+        ("queued_at", "queued"),
+        ("wait_until", "waits until"),
+        ("offered_at", "offered"),
+    ):
         if run.get(name):
             yield label, _time(session, run[name])
     if run.get("held_from"):

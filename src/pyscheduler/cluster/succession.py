@@ -11,22 +11,45 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from pyscheduler.cluster.evidence import Evidence
 from pyscheduler.cluster.journal import left_behind, replayable
-from pyscheduler.cluster.performing import Performer
+from pyscheduler.cluster.orders import Work
 from pyscheduler.cluster.reporting import replay
-from pyscheduler.cluster.shift import Shift
 from pyscheduler.engine.orders import ref_of
-from pyscheduler.engine.ports import Finished, Lost, Running
+from pyscheduler.engine.ports import AttemptHandle, Clock, Finished, Launcher, Lost, Running
 from pyscheduler.model.ids import parse_run_id
+from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import Attempt, Run, RunState, Trigger
 from pyscheduler.store.claims import Claims, NodeRow, Owned, Proof, ProofKind, Seen
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class Looking(Protocol):
+    """Who looks, a living incarnation: a shift of `tick` and `work`, or a node of `serve`."""
+
+    claims: Claims
+    clock: Clock
+
+    @property
+    def works(self) -> Mapping[str, Work]: ...
+    async def call(self, work: Callable[[], T]) -> T: ...
+
+
+class Heir(Protocol):
+    """Who takes over what is found."""
+
+    @property
+    def launcher(self) -> Launcher: ...
+    async def ended_elsewhere(self, run: Run, owned: Owned, attempt: Attempt, result: AttemptResult) -> None: ...
+    async def adopt(self, run: Run, owned: Owned, attempt: Attempt, handle: AttemptHandle, proof: Proof) -> bool: ...
 
 
 def replay_free(state_dir: Path, claims: Claims, boot_id: str, now: float) -> int:
@@ -44,8 +67,8 @@ class Successor:
 
     def __init__(
         self,
-        shift: Shift,
-        performer: Performer,
+        shift: Looking,
+        performer: Heir,
         evidence: Evidence,
         state_dir: Path,
         boot_id: str,

@@ -194,6 +194,7 @@ _FIELDS: Final[Mapping[str, tuple[str | None, Callable[[Any], Any] | None]]] = {
     "max_runtime": ("max_runtime_s", float),
     "max_silence": ("max_silence_s", float),
     "alerts": ("alerts", _alerts),
+    "node_tags": ("node_tags", _unique),
     "agent_tags": ("agent_tags", _unique),
     "tags": ("tags", _unique),
     "allow": ("allow", _unique),

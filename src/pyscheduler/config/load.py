@@ -25,6 +25,7 @@ from pyscheduler.config.process import today_utc
 from pyscheduler.config.reading import Reading
 from pyscheduler.config.result import Config
 from pyscheduler.config.schedule_checks import check_programs, check_schedules
+from pyscheduler.config.schema_cluster import check_nodes
 from pyscheduler.config.sections import Sections
 from pyscheduler.config.settings import settings_of
 from pyscheduler.config.source import Files
@@ -120,6 +121,7 @@ class _Loading:
         check_schedules(drafts, calendars, settings.cron_star, self._today)
         check_programs(drafts, self._env.get("PATH", os.defpath))
         check_users(drafts)
+        check_nodes(drafts, settings)
         parts = self._alerting(drafts, broken_jobs)
         pending = self._look_ahead(drafts, calendars, settings.cron_star)
         jobs = {name: draft.job for name, draft in drafts.items()}

@@ -28,6 +28,7 @@ from pyscheduler.config.fields import (
 )
 from pyscheduler.config.reading import Several
 from pyscheduler.config.schema_alerts import Notifier, RouteKeys
+from pyscheduler.config.schema_cluster import ClusterKeys
 from pyscheduler.config.schema_job import JobDefaults, JobKeys, Shape, key
 from pyscheduler.config.words import CronStar, HeartbeatUrl, LogRetention, StoreUrl
 
@@ -67,6 +68,7 @@ class SchedulerKeys(Shape):
         default="lone",
     )
     heartbeat_url: HeartbeatUrl | None = key("Asked regularly while all is well.")
+    cluster: ClusterKeys | None = key("This scheduler's place among those that share its store.")
     secure_cookies: Bool | None = key("Whether cookies travel by HTTPS only; else as `listen` suggests.")
 
 

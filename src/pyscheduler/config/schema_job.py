@@ -48,7 +48,15 @@ from pyscheduler.config.fields import (
     whole,
 )
 from pyscheduler.config.reading import Several, shape_of
-from pyscheduler.config.words import AlertKindWord, LimitCount, LimitSize, LimitTime, RetryOnWord, ScheduleText
+from pyscheduler.config.words import (
+    AlertKindWord,
+    LimitCount,
+    LimitSize,
+    LimitTime,
+    OnLostWord,
+    RetryOnWord,
+    ScheduleText,
+)
 
 
 class Shape(BaseModel):
@@ -226,6 +234,11 @@ class JobDefaults(Shape):
     must_start_by: ClockOrDuration | None = key("A run not started by then raises an alert.", examples=["02:00", "45m"])
     max_silence: Duration | None = key("A job that has not succeeded for so long raises an alert.", examples=["10m"])
     alerts: AlertKeys | None = key("Which alerts it raises and who else is told.")
+    node: Name | None = key("The node of the cluster that it runs on, and no other.", examples=["batch1"])
+    node_tags: list[Name] | None = key("It runs on any node that has all of these.", examples=[["gpu"]])
+    on_lost: OnLostWord | None = key(
+        "What becomes of a run whose attempt was lost: rerun, whatever `retries` says, or fail; else as `retries` says."
+    )
     agent: Name | None = key("The agent it runs on.")
     agent_tags: list[Name] | None = key("Any agent that has all of these.")
     tags: list[ShownText] | None = key("Words to find it by.", examples=[["nightly", "finance"]])

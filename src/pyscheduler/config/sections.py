@@ -18,6 +18,7 @@ from pyscheduler.config.inactive import Inactive
 from pyscheduler.config.jobs import Draft, Ground, build_job, sketch_job
 from pyscheduler.config.reading import Reading
 from pyscheduler.config.schema import INCLUDED, MAIN_ONLY, CalendarKeys, SchedulerKeys
+from pyscheduler.config.schema_cluster import ClusterKeys, cluster_settings
 from pyscheduler.config.schema_job import JobDefaults, JobKeys
 from pyscheduler.config.shapes import Salvage, read_shape, salvaged
 from pyscheduler.config.source import File
@@ -63,7 +64,10 @@ class Sections:
         """Return the keys of `scheduler:` that were written; none where the section is wrong."""
         spot = self._section(self.main, "scheduler")
         keys = read_shape(SchedulerKeys, spot, self.reading) if spot is not None else None
-        return keys.given() if keys is not None else {}
+        given = keys.given() if keys is not None else {}
+        if spot is not None and (cluster := given.get("cluster")) is not None:
+            _check_cluster(cluster, given, spot)
+        return given
 
     def _section(self, file: File | None, name: str) -> Spot | None:
         if file is None or file.root is None or name not in file.root:
@@ -209,3 +213,11 @@ class Sections:
         for key in ("agent", "agent_tags"):
             if getattr(draft.job, key) and (self.main is None or "agents" not in (self.main.root or ())):
                 draft.spot.error((key,), "needs an agents: section, and there is none", at_key=True)
+
+
+def _check_cluster(cluster: ClusterKeys, given: Mapping[str, Any], spot: Spot) -> None:
+    """Complain about times that do not hold together, and of a cluster without a store that can be shared."""
+    cluster_settings(cluster.given(), spot.below("cluster"))
+    if given.get("store") is None:
+        what = "a cluster needs a store that its schedulers share"
+        spot.error(("cluster",), what, "name one with `store: postgresql+psycopg://…`, or remove this", at_key=True)

@@ -33,6 +33,10 @@ def _converted(key: str, main: Path) -> tuple[str, Callable[[Any], Any] | None]:
         return f"{key}_s", float
     if key in _PATHS:
         return key, lambda text: beside(main, text)
+    if key == "cluster":
+        from pyscheduler.config.schema_cluster import cluster_settings
+
+        return key, lambda keys: cluster_settings(keys.given(), None)
     if key == "listen":
         return key, lambda pair: f"{pair[0]}:{pair[1]}"
     return key, None

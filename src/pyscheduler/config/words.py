@@ -118,4 +118,5 @@ Url = Annotated[str, Value(_url, {"type": "string", "examples": ["https://exampl
 HeartbeatUrl = Url
 StoreUrl = Annotated[str | None, Unshown(store_of, {"type": "string"})]
 LogRetention = Annotated[int | None, Value(_log_retention, {"type": "string"})]
+OnLostWord = Annotated[str, words({"rerun": "rerun", "fail": "fail"})]
 CronStar = Annotated[str, words({"lone": "lone", "leading": "leading"})]

@@ -7,7 +7,7 @@ the same trip. Old runs are read back from the store first. Spec: jobs.md part 1
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Final
 
@@ -41,6 +41,11 @@ class Actions(ABC):
     attempts: Attempts
     being_pruned: set[str]
 
+    @property
+    @abstractmethod
+    def rows_are_owned(self) -> bool:
+        """Whether the row of a running run belongs to the node that runs it."""
+
     @abstractmethod
     def check_usable(self) -> None:
         """Raise Unavailable where no action is taken."""
@@ -48,6 +53,10 @@ class Actions(ABC):
     @abstractmethod
     async def proceed(self) -> None:
         """Bring what was decided to the disk and what follows about."""
+
+    @abstractmethod
+    async def take_back(self, run_ids: Collection[str] | None = None) -> set[str]:
+        """End what is offered to nodes and not claimed, None for all of it; returns what stands in line again."""
 
     @abstractmethod
     async def load_days(self, days: Iterable[Day]) -> None:
@@ -151,7 +160,7 @@ class Actions(ABC):
         if attempt is not None and attempt.kill_by is not None:
             raise Conflict(f"{run_id} is already being killed", mend=f"`pysched why {run.job}` says what it waits for")
         at = self._place_in_logbook()
-        after = self.desk.set_kill(run, actor)
+        after = self.desk.set_kill(run, actor, owned=self.rows_are_owned)
         return await self._done("kill", after, run, actor, reason, at)
 
     async def skip(self, run_id: str, *, actor: str, reason: str = "") -> Run:
@@ -220,6 +229,9 @@ class Actions(ABC):
     ) -> Run:
         run = await self._run(run_id)
         self._must_be(run, allowed, action)
+        if run.offered_at is not None:
+            run = await self._taken_back(run)
+            self._must_be(run, allowed, action)
         at = self._place_in_logbook()
         after = self.desk.apply(run, event)
         return await self._done(action, after, run, actor, reason, at)
@@ -239,6 +251,13 @@ class Actions(ABC):
         if run is None or run_id in self.being_pruned:
             raise NotFound(f"there is no run {run_id}", mend="`pysched runs` lists them")
         return run
+
+    async def _taken_back(self, run: Run) -> Run:
+        """Return an offered run once no node can start it any more. Raises Conflict where one has claimed it."""
+        if run.run_id not in await self.take_back([run.run_id]):
+            mend = "ask again in a moment: it can be killed once it runs"
+            raise Conflict(f"{run.run_id} is just being started by a node", mend=mend)
+        return await self._run(run.run_id)
 
     def _enabled(self, name: str) -> Job:
         job = self.desk.config.jobs.get(name)

@@ -1,7 +1,8 @@
 """Ended runs, packed: a hundred thousand of them stay in memory, and few are ever looked at again.
 
 A packed run is about a fifth of the object it stands for. Only final runs are packed, and what a final run never has
-(`held_from`, `not_before`, `queued_at`, `wait_until`, `forced`) is left out; everything else comes back as it was.
+(`held_from`, `not_before`, `queued_at`, `wait_until`, `offered_at`, `forced`) is left out; everything else comes back
+as it was.
 """
 
 from __future__ import annotations

@@ -99,6 +99,8 @@ class Controls(Actions):
         line = self.desk.line(action, actor=actor, detail={"what": _name(what), **detail})
         self.desk.tray.lines.append(line)
         self.desk.tray.engine["paused"] = self.desk.pauses.to_text()
+        if action == "pause":
+            await self.take_back([run.run_id for run in self.desk.book.open_runs() if _is_offered(run, what)])
         for run in self.desk.book.open_runs():
             if run.state is RunState.QUEUED and what in (EVERYTHING, run.job):
                 self.desk.line_up(run)
@@ -185,8 +187,12 @@ class Controls(Actions):
         desk.tray.engine["known_jobs"] = json.dumps(sorted(config.jobs))
 
     async def _redefine(self, old_jobs: Mapping[str, Job]) -> list[str]:
-        """Let every open run take its new definition over; returns the ids of those that were called off."""
+        """Let every open run take its new definition over; returns the ids of those that were called off.
+
+        What a node has claimed is as good as started: it keeps the definition it was offered under.
+        """
         cancelled = []
+        await self.take_back()
         for count, run_id in enumerate(list(self.desk.book.open_ids())):
             run = self.desk.book.get(run_id)
             if run is not None and not run.is_final and self._redefine_run(run, old_jobs):
@@ -199,7 +205,7 @@ class Controls(Actions):
         """Move one open run to the configuration in force; True where it was called off."""
         desk = self.desk
         job = desk.config.jobs.get(run.job)
-        if run.state is RunState.RUNNING:
+        if run.holds_slot:
             return False
         if job is None or not job.enabled:
             desk.apply(run, ev.JobWithdrawn("removed by reload" if job is None else "disabled"))
@@ -242,6 +248,10 @@ class Controls(Actions):
         if self.catch_up_held is None:
             raise Conflict("no catch-up is held", mend="it is only held after an older store was restored")
         return self.catch_up_held
+
+
+def _is_offered(run: Run, what: str) -> bool:
+    return run.offered_at is not None and what in (EVERYTHING, run.job)
 
 
 def _name(what: str) -> str:

@@ -14,7 +14,7 @@ import logging
 import os
 import random
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
 from typing import Final, TypeVar
 
@@ -28,9 +28,10 @@ from pyscheduler.engine.desk import Desk
 from pyscheduler.engine.firings import Firings
 from pyscheduler.engine.listeners import Listeners
 from pyscheduler.engine.machine import boot_id
+from pyscheduler.engine.offers import Offers
 from pyscheduler.engine.orders import Orders
 from pyscheduler.engine.perform import Performer
-from pyscheduler.engine.ports import AttemptHandle, Clock, Launcher
+from pyscheduler.engine.ports import AttemptHandle, Clock, Launcher, Offering
 from pyscheduler.engine.prune import Pruner
 from pyscheduler.engine.recall import Recall
 from pyscheduler.engine.reopen import reopen, work_off
@@ -47,6 +48,7 @@ from pyscheduler.store import Store, StoreWriter
 log = logging.getLogger(__name__)
 
 STARTS_A_TURN: Final = 16
+OFFERS_A_TURN: Final = 64
 TICK_S: Final = 60.0
 PID_DELAY_S: Final = 0.25
 """How long a minder's pid may wait for another trip to travel with."""
@@ -82,6 +84,8 @@ class Engine(Controls):
         self.environ = dict(os.environ if environ is None else environ)
         self.boot_id = boot_id()
         self.orders = Orders(config, 1, self.environ, self.boot_id)
+        self.offers = Offers(self, launcher) if isinstance(launcher, Offering) else None
+        """Set where attempts are run by the nodes of a cluster."""
         self.attempts = Attempts(launcher, clock, self._attempt_ended, self._attempt_changed)
         self.performer = Performer(self.desk, clock, launcher, self.attempts, spawn=self._task, on_wake=self._rung)
         self.deadlines = Deadlines(self.desk, clock, lambda run_id: self._alarm(lambda: self.deadlines.ring(run_id)))
@@ -131,6 +135,11 @@ class Engine(Controls):
         """The runs that start as soon as there is room."""
         return self.desk.ready
 
+    @property
+    def rows_are_owned(self) -> bool:
+        """Whether the row of a running run belongs to the node that runs it."""
+        return self.offers is not None
+
     def subscribe(self, listener: Callable[[Run], None]) -> Callable[[], None]:
         """Hear of every run whose change is on disk; returns how to stop. A listener that raises is logged."""
         return self.listeners.runs.add(listener)
@@ -168,6 +177,8 @@ class Engine(Controls):
         if self.error is not None:
             raise EngineFailedError("the engine failed while starting", mend="see the cause") from self.error
         self._opened.set()
+        if self.offers is not None:
+            self.offers.open()
         self._task(self.firings.run, "firings")
         self._task(self.pruner.run, "pruner")
 
@@ -179,6 +190,8 @@ class Engine(Controls):
         if self.closing:
             return
         self.closing = True
+        if self.offers is not None:
+            self.offers.close()
         await self._cancel_tasks()
         self._stop_timers()
         await self.attempts.settle_launches(LAUNCH_PATIENCE_S)
@@ -219,6 +232,8 @@ class Engine(Controls):
         traceback = None if isinstance(error, StoreError) else error  # a full disk is no bug: one line says it all
         log.critical("the engine has failed stop: %s", error, exc_info=traceback)
         self._stop_timers()
+        if self.offers is not None:
+            self.offers.close()
         self.trips.fail(error)
         self.desk.tray.take()
         self.desk.book.restore()
@@ -270,10 +285,14 @@ class Engine(Controls):
         """Let queued runs start, at most 16 a turn of the loop; the rest follow in the next turns."""
         if self.closing or self.error is not None:
             return
-        granted = self.desk.grant(self.orders, new_key, random.random, STARTS_A_TURN)
-        for order in granted:
-            if order.spec is not None:
-                self.performer.keep(order.spec)
+        if self.offers is not None:
+            granted = self.desk.offer(OFFERS_A_TURN)
+        else:
+            orders = self.desk.grant(self.orders, new_key, random.random, STARTS_A_TURN)
+            for order in orders:
+                if order.spec is not None:
+                    self.performer.keep(order.spec)
+            granted = len(orders)
         if granted and not self._granting:
             self._granting = True
             asyncio.get_running_loop().call_soon(self._grant_more)
@@ -284,6 +303,10 @@ class Engine(Controls):
             self.grant()
             if not self.desk.tray.is_empty:
                 self._task(self.proceed, "proceed")
+
+    def carry(self) -> None:
+        """Bring what was decided to the disk, and what follows, beside the loop's present turn."""
+        self._task(self.proceed, "proceed")
 
     def _arrived(self, load: Load) -> None:
         """Show what is on disk now, tell of it, and do what it asks for."""
@@ -299,6 +322,12 @@ class Engine(Controls):
             self.listeners.alerts.tell(load.alerts)
         for effect in load.effects:
             self.performer.perform(effect)
+        if self.offers is not None and any(run.offered_at is not None for run in load.runs):
+            self.offers.hint()
+
+    async def take_back(self, run_ids: Collection[str] | None = None) -> set[str]:
+        """End what is offered and not claimed, None for all of it; returns the runs that stand in line again."""
+        return set() if self.offers is None else await self.offers.take_back(run_ids)
 
     def _alarm(self, ring: Callable[[], None]) -> None:
         """Raise what a deadline that has passed asks for."""

@@ -22,6 +22,7 @@ from pyscheduler.engine.request import MARK
 from pyscheduler.engine.surroundings import Surroundings
 from pyscheduler.engine.tray import Tray
 from pyscheduler.model import event as ev
+from pyscheduler.model.batch import Kill, Offer
 from pyscheduler.model.job import Job
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import ACTIVE_STATES, UNDECIDED_STATES, Attempt, LogbookLine, Run, RunState, Trigger
@@ -71,16 +72,26 @@ class Desk(Surroundings):
             self._reopened.append(decision.run)
         return decision.run
 
-    def _take(self, before: Run, decision: Decision) -> None:
+    def see(self, run: Run, event: ev.Event) -> Run:
+        """Take over what the owner of a run's row has written there: as `apply`, but nobody here writes the row."""
+        try:
+            decision = decide(run, event, self.now())
+        except ImpossibleTransition as error:
+            self.on_impossible(error)
+            raise
+        self._take(run, decision, self.tray.see)
+        return decision.run
+
+    def _take(self, before: Run, decision: Decision, put: Callable[[Decision], None] | None = None) -> None:
         after = decision.run
         self.book.put(after)
-        self.tray.add(decision)
+        (put or self.tray.add)(decision)
         self.alarms.on_change(before, after, decision.attempt)
         if decision.attempt is not None:
             self.keep_attempt(decision.attempt)
         if before.state is not after.state:
             self.rung.discard(after.run_id)
-        if before.state is RunState.RUNNING and after.state is not RunState.RUNNING:
+        if before.holds_slot and not after.holds_slot:
             self.admission.release(after.run_id)
         self.line_up(after)
         if _voice(before) != _voice(after):
@@ -105,7 +116,8 @@ class Desk(Surroundings):
     def line_up(self, run: Run) -> None:
         """Put a queued run that may start in line, take any other out of it."""
         job = self.config.jobs.get(run.job)
-        if run.state is RunState.QUEUED and job is not None and not self.is_gated(run):
+        is_in_line = run.state is RunState.QUEUED and run.offered_at is None
+        if is_in_line and job is not None and not self.is_gated(run):
             self.ready.push(run, job)
         else:
             self.ready.remove(run.run_id)
@@ -239,6 +251,17 @@ class Desk(Surroundings):
             granted.append(order)
         return granted
 
+    def offer(self, at_most: int) -> int:
+        """Let up to `at_most` queued runs be claimed by nodes: their slots are taken. Returns how many."""
+        taken = self.ready.take_startable(self.admission, self.now(), self.config.settings.pool_patience_s, at_most)
+        for run_id in taken:
+            run = self.book.get(run_id)
+            assert run is not None, f"{run_id} stands in line and is not in the book"
+            job = self.config.jobs[run.job]
+            self.apply(run, ev.Offered())
+            self.tray.offers.append(Offer(run_id, job.node or "", job.node_tags))
+        return len(taken)
+
     def end_attempt(self, run_id: str, number: int, result: AttemptResult, chance: float) -> Run | None:
         """Close a running attempt and decide what follows; news of any other attempt is old and changes nothing."""
         run, attempt = self.book.get(run_id), self.latest_attempt(run_id)
@@ -283,11 +306,15 @@ class Desk(Surroundings):
         else:
             self.look(run)
 
-    def set_kill(self, run: Run, by: str) -> Run:
-        """Write down that an operator wants the running attempt ended."""
+    def set_kill(self, run: Run, by: str, *, owned: bool = False) -> Run:
+        """Write down that an operator wants the running attempt ended; `owned`: its row is a node's, which reads it."""
         attempt = self.latest_attempt(run.run_id)
         assert attempt is not None, f"{run.run_id} is running and has no attempt"
-        return self.apply(run, ev.KillAsked(by, replace(attempt, kill_by=by)))
+        event = ev.KillAsked(by, replace(attempt, kill_by=by))
+        if not owned:
+            return self.apply(run, event)
+        self.tray.kills.append(Kill(run.run_id, attempt.attempt, by))
+        return self.see(run, event)
 
 
 def _voice(run: Run) -> tuple[object, ...]:

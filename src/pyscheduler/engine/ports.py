@@ -7,13 +7,14 @@ ones are `clock.SystemClock` and `launcher.MinderLauncher`; the tests' are `cloc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pyscheduler.model.result import AttemptResult
+from pyscheduler.model.run import Attempt
 
 __all__ = [
     "AttemptHandle",
@@ -26,7 +27,10 @@ __all__ = [
     "LaunchSpec",
     "Launcher",
     "Lost",
+    "Offering",
     "Running",
+    "Seen",
+    "Watcher",
 ]
 
 
@@ -200,4 +204,37 @@ class Launcher(Protocol):
 
     async def close(self) -> None:
         """Take no more orders. Running attempts go on under their minders."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One running run as its owner has written it: the attempt's row, and its end where it has ended."""
+
+    run_id: str
+    attempt: Attempt
+    result: AttemptResult | None
+
+
+Watcher = Callable[[Sequence[Seen]], None]
+
+
+@runtime_checkable
+class Offering(Protocol):
+    """A launcher that starts nothing itself: runs are offered in the store, and nodes claim and start them (DESIGN 6).
+
+    The engine commits `offered_at`; from then on the row may be somebody else's, and the engine writes it again only
+    after it was taken back or its attempt has ended.
+    """
+
+    def bind(self, watcher: Watcher | None) -> None:
+        """Tell `watcher`, on the loop, of every attempt that has started or ended; None: tell nobody any more."""
+        ...
+
+    def hint(self) -> None:
+        """Say that something new may stand in the store: nodes and the look-out need not wait for their next turn."""
+        ...
+
+    async def take_back(self, run_ids: Collection[str] | None) -> set[str]:
+        """End the offers of these runs, None for all; returns those that nobody had claimed. Raises StoreError."""
         ...

@@ -11,7 +11,7 @@ slot or a pool that becomes free is not looked into.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -24,6 +24,7 @@ from pyscheduler.engine.desk import Desk
 from pyscheduler.engine.ports import Clock
 from pyscheduler.engine.waiting import shown_reason
 from pyscheduler.errors import ActionError
+from pyscheduler.model import event as ev
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import ACTIVE_STATES, Attempt, Run, RunState
 
@@ -220,6 +221,17 @@ class Rehearsal(Actions):
         """Decide what follows."""
         while self.desk.work_off():
             pass
+
+    @property
+    def rows_are_owned(self) -> bool:
+        """Everything on a stage is the stage's own."""
+        return False
+
+    async def take_back(self, run_ids: Collection[str] | None = None) -> set[str]:
+        """As if no node had claimed anything yet."""
+        offered = [run for run in self.desk.book.open_runs() if run.offered_at is not None]
+        chosen = [run for run in offered if run_ids is None or run.run_id in run_ids]
+        return {self.desk.apply(run, ev.OfferWithdrawn()).run_id for run in chosen}
 
     async def load_days(self, days: Iterable[Day]) -> None:
         """All that is reached is there already."""

@@ -76,6 +76,8 @@ def _read(store: Store, self_dependent: list[str]) -> _Register:
 async def reopen(engine: Engine) -> None:
     """Bring a new engine to where the store says the last one was, and catch up."""
     desk, config = engine.desk, engine.desk.config
+    if engine.offers is not None:
+        await engine.offers.recall()
     register = await asyncio.to_thread(_read, engine.store, self_dependent_jobs(desk))
     now = engine.clock.now()
     is_new = register.config is None or register.config.digest != config.digest
@@ -201,6 +203,8 @@ def _place(engine: Engine, run: Run, found: Found | None) -> None:
     if run.state is RunState.RUNNING:
         assert found is not None, f"nobody asked what became of {run.run_id}"
         _place_running(engine, run, job, found)
+    elif run.offered_at is not None:  # a node has claimed it: its start is about to be seen
+        desk.admission.adopt(run.run_id, tuple(sorted(job.pools.items())) if job else ())
     elif job is None or not job.enabled:
         desk.apply(run, ev.JobWithdrawn("job no longer configured" if job is None else "disabled"))
     else:
@@ -217,8 +221,8 @@ def _place_running(engine: Engine, run: Run, job: Job | None, found: Found) -> N
     match found:
         case Running(handle):
             desk.admission.adopt(run.run_id, tuple(sorted(job.pools.items())) if job else ())
-            desk.apply(run, ev.Adopted(attempt))
-            _adopt(engine, run, job, attempt, handle)
+            (desk.apply if engine.offers is None else desk.see)(run, ev.Adopted(attempt))
+            _adopt(engine, run, job, attempt, engine.offers.handle(run) if engine.offers is not None else handle)
         case Finished(result):
             desk.apply(run, _ended(engine, run, job, attempt, result))
         case Lost(reason):
@@ -233,10 +237,10 @@ def _ended(engine: Engine, run: Run, job: Job | None, attempt: Attempt, result: 
 
 def _adopt(engine: Engine, run: Run, job: Job | None, attempt: Attempt, handle: AttemptHandle) -> None:
     left = None
-    if job is not None and job.timeout_s is not None:
+    if engine.offers is None and job is not None and job.timeout_s is not None:
         left = job.timeout_s - (engine.clock.now() - attempt.started_at).total_seconds()
     engine.attempts.adopt(run.run_id, attempt.attempt, handle, left)
-    if attempt.kill_by is not None:
+    if attempt.kill_by is not None and engine.offers is None:
         engine.attempts.terminate(run.run_id, attempt.attempt, "kill", attempt.kill_by)
 
 

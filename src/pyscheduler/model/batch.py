@@ -20,6 +20,24 @@ from pyscheduler.model.run import Attempt, LogbookLine, Run
 from pyscheduler.model.session import Session
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Where a run that this batch offers may be claimed: by this node only, by nodes that have all these tags."""
+
+    run_id: str
+    node: str = ""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """An operator's wish that an attempt ends which a node of the cluster runs: its owner reads it and obeys."""
+
+    run_id: str
+    attempt: int
+    by: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """Changes that become durable at the same instant or not at all.
@@ -47,6 +65,9 @@ class Batch:
     audit: tuple[AuditEntry, ...] = ()
     audit_gone_until: int | None = None
     sessions: tuple[Session, ...] = ()
+    offers: tuple[Offer, ...] = ()
+    """One for each run that this batch offers."""
+    kills: tuple[Kill, ...] = ()
     deleted_sessions: tuple[str, ...] = ()
     """Hashes of sessions that are over."""
 
@@ -56,7 +77,7 @@ class Batch:
         changes = self.runs, self.attempts, self.lines, self.engine, self.configs, self.deleted_runs
         told = self.alerts, self.deliveries, self.audit, self.sessions, self.deleted_sessions, self.replies
         over = self.alerts_before or self.replies_before or self.audit_gone_until is not None
-        return not (any(changes) or any(told) or over)
+        return not (any(changes) or any(told) or over or self.kills or self.offers)
 
     def merge(self, later: Batch) -> Batch:
         """Return one batch that leaves the store as this one and then the later one would."""
@@ -80,6 +101,8 @@ def merged(batches: Iterable[Batch]) -> Batch:
     audit_gone: list[int] = []
     sessions: dict[str, Session] = {}
     deleted_sessions: dict[str, None] = {}
+    offers: dict[str, Offer] = {}
+    kills: list[Kill] = []
     for batch in batches:
         if batch.deleted_runs:
             gone = frozenset(batch.deleted_runs)
@@ -102,6 +125,8 @@ def merged(batches: Iterable[Batch]) -> Batch:
         deliveries.update((delivery.delivery_id, delivery) for delivery in batch.deliveries)
         if batch.alerts_before is not None:
             horizons.append(batch.alerts_before)
+        offers.update((offer.run_id, offer) for offer in batch.offers)
+        kills.extend(batch.kills)
         audit.extend(batch.audit)
         audit_gone += [] if batch.audit_gone_until is None else [batch.audit_gone_until]
         for session_hash in batch.deleted_sessions:
@@ -124,4 +149,6 @@ def merged(batches: Iterable[Batch]) -> Batch:
         audit_gone_until=max(audit_gone, default=None),
         sessions=tuple(sessions.values()),
         deleted_sessions=tuple(deleted_sessions),
+        offers=tuple(offers.values()),
+        kills=tuple(kills),
     )

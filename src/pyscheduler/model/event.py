@@ -74,6 +74,23 @@ class SlotGranted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Offered(Event):
+    """A slot and all its pools are taken for it; a node of the cluster may claim it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferWithdrawn(Event):
+    """No node had claimed it, and none can any more: it stands in line again."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptStarted(Event):
+    """A node has claimed it and written the start of `attempt` down."""
+
+    attempt: Attempt
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptSucceeded(Event):
     """The attempt ended well."""
 

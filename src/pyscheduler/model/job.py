@@ -15,6 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from pyscheduler.model.cluster import ClusterSettings
+
 EMPTY: Final[Mapping[str, object]] = MappingProxyType({})
 
 
@@ -262,6 +264,9 @@ class Job:
     must_start_by: time | float | None = None
     max_silence_s: float | None = None
     alerts: JobAlerts = JobAlerts()
+    node: str | None = None
+    node_tags: tuple[str, ...] = ()
+    on_lost: str | None = None
     agent: str | None = None
     agent_tags: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -335,6 +340,7 @@ class Settings:
     heartbeat_url: str | None = field(default=None, repr=False)
     cron_star: str = "lone"
     leftovers: Leftovers = Leftovers.LEAVE
+    cluster: ClusterSettings = field(default_factory=ClusterSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

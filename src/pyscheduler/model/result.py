@@ -10,6 +10,7 @@ from datetime import datetime
 class AttemptResult:
     """The end of an attempt.
 
+    `note` is what an operator should know that the other fields do not say.
     `stopped_by` is `timeout`, `kill`, `lease` or None; the exit code stands beside it. `lost` is the reason where
     nobody can know the end any more. `survivors` are processes that would not die, `leftovers` those a normal end
     left alone. `cpu_s` and `max_rss_bytes` are the job's own.
@@ -26,3 +27,4 @@ class AttemptResult:
     leftovers: tuple[int, ...] = ()
     cpu_s: float | None = None
     max_rss_bytes: int | None = None
+    note: str = ""

@@ -81,6 +81,8 @@ class Run:
     `not_before` is the earliest start (jitter; in retry_wait the instant of the next try). `queued_at` is when it
     became ready: patience and order count from it. `forced` keeps a forced start's place at the head of the line.
     `held_from` is set while held. `wait_until` is the instant at which `max_wait` is over, None without one.
+    `offered_at` is set while a queued run has its slot and nodes may claim it (DESIGN 6); None in a store of one
+    scheduler.
     """
 
     run_id: str
@@ -103,11 +105,17 @@ class Run:
     not_before: datetime | None = None
     queued_at: datetime | None = None
     wait_until: datetime | None = None
+    offered_at: datetime | None = None
 
     @property
     def is_final(self) -> bool:
         """Whether only a hand can still change it."""
         return self.state in FINAL_STATES
+
+    @property
+    def holds_slot(self) -> bool:
+        """Whether a slot and its pools are taken for it: it runs, or it is offered to those who run attempts."""
+        return self.state is RunState.RUNNING or self.offered_at is not None
 
     @property
     def is_fresh(self) -> bool:

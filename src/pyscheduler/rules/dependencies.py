@@ -128,8 +128,8 @@ def cancelled_by_overlap(run: Run) -> bool:
 def reopened_by_rerun(run: Run) -> bool:
     """Whether a rerun of an upstream decides this run anew (DESIGN 8 rows 5 and 17).
 
-    Only what a dependency verdict skipped, or what stands in line and was never started or forced.
+    Only what a dependency verdict skipped, or what stands in line and was never started, offered or forced.
     """
     if run.state is RunState.SKIPPED:
         return run.cause is Cause.DEPENDENCY
-    return run.state is RunState.QUEUED and run.is_fresh and not run.forced
+    return run.state is RunState.QUEUED and run.is_fresh and not run.forced and run.offered_at is None

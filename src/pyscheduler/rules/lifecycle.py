@@ -47,6 +47,9 @@ TABLE: Final[Mapping[Key, RunState]] = MappingProxyType(
         **_rows((QUEUED, SKIPPED), ev.UpstreamReopened, SCHEDULED),
         # attempts
         (QUEUED, ev.SlotGranted): RUNNING,
+        (QUEUED, ev.Offered): QUEUED,
+        (QUEUED, ev.OfferWithdrawn): QUEUED,
+        (QUEUED, ev.AttemptStarted): RUNNING,
         (RUNNING, ev.AttemptSucceeded): SUCCEEDED,
         (RUNNING, ev.AttemptFailed): RETRY_WAIT,
         (RUNNING, ev.TriesSpent): FAILED,
@@ -126,12 +129,14 @@ def _changes(run: Run, event: ev.Event, now: datetime) -> dict[str, Any]:
         case ev.KeptInLine(version):
             return {"config_version": version}
         case _:
-            return _attempt_changes(run, event) or _hand_changes(run, event, now)
+            return _attempt_changes(run, event, now) or _hand_changes(run, event, now)
 
 
-def _attempt_changes(run: Run, event: ev.Event) -> dict[str, Any]:
+def _attempt_changes(run: Run, event: ev.Event, now: datetime) -> dict[str, Any]:
     match event:
-        case ev.SlotGranted(attempt):
+        case ev.Offered() | ev.OfferWithdrawn():
+            return {"offered_at": now if isinstance(event, ev.Offered) else None}
+        case ev.SlotGranted(attempt) | ev.AttemptStarted(attempt):
             granted = {"attempt": attempt.attempt, "config_version": attempt.config_version}
             return granted | {"reason": "", "cause": Cause.NONE}
         case ev.AttemptSucceeded():
@@ -181,7 +186,7 @@ def _stale(run: Run, to: RunState) -> dict[str, Any]:
     if run.state is RETRY_WAIT and to is not RETRY_WAIT:
         gone["not_before"] = None
     if run.state is QUEUED and to is not QUEUED:
-        gone |= {"queued_at": None, "forced": False, "not_before": None}
+        gone |= {"queued_at": None, "forced": False, "not_before": None, "offered_at": None}
     if to is RUNNING or to in FINAL_STATES:
         gone |= {"wait_until": None, "not_before": None}
     return gone
@@ -218,7 +223,7 @@ def _lines(before: Run, after: Run, event: ev.Event, now: datetime) -> tuple[Log
 
     lines: list[LogbookLine] = []
     match event:
-        case ev.SlotGranted(attempt):
+        case ev.SlotGranted(attempt) | ev.AttemptStarted(attempt):
             lines.append(line("attempt_started", attempt=attempt.attempt))
         case ev.AttemptSucceeded(attempt) | ev.TriesSpent(attempt):
             lines.append(_ended(line, attempt))

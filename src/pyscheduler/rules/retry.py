@@ -19,6 +19,11 @@ from pyscheduler.model.run import Attempt, Outcome, Run
 _ERRNO: Final = re.compile(r"^\[Errno \d+\] ")
 """What the system's error text begins with; the text behind it says the same to people."""
 
+RERUN: Final = "rerun"
+"""The word of `on_lost` that tries a lost attempt again whatever `retries` says; `fail` never does."""
+MAX_LOST: Final = 3
+"""A run that takes its host down with it must not circulate for ever (claims.md C4)."""
+
 
 def outcome_of(attempt: Attempt, result: AttemptResult, job: Job | None) -> tuple[Outcome, str]:
     """Return how the attempt counts and the reason an operator reads. `job` None: it is no longer configured."""
@@ -55,10 +60,28 @@ def ended(attempt: Attempt, result: AttemptResult, job: Job | None, now: datetim
     )
 
 
+def result_of(attempt: Attempt) -> AttemptResult:
+    """Return how an attempt ended whose row a node has closed: the inverse of `ended`, as far as decisions need it."""
+    is_lost, is_error = attempt.outcome is Outcome.LOST, attempt.outcome is Outcome.START_ERROR
+    stopped_by = {Outcome.TIMEOUT: "timeout", Outcome.KILLED: "kill"}.get(attempt.outcome or Outcome.FAILED)
+    return AttemptResult(
+        exit_code=attempt.exit_code,
+        signal=attempt.signal,
+        started_at=attempt.started_at,
+        ended_at=attempt.ended_at,
+        start_error=attempt.reason.removeprefix("start error: ") if is_error else None,
+        stopped_by=stopped_by,
+        lost=(attempt.note or attempt.reason or "lost") if is_lost else None,
+        cpu_s=attempt.cpu_s,
+        max_rss_bytes=attempt.max_rss_bytes,
+        note=attempt.note,
+    )
+
+
 def _note(result: AttemptResult) -> str:
     """Say what an operator should know beside the outcome."""
-    parts = []
-    if result.lost:
+    parts = [result.note] if result.note else []
+    if result.lost and result.lost not in result.note:
         parts.append(result.lost)
     if result.survivors:
         parts.append(f"would not die: {_pids(result.survivors)}")
@@ -79,17 +102,26 @@ def after_attempt(run: Run, attempt: Attempt, job: Job | None, now: datetime, ch
     """
     if attempt.outcome is Outcome.SUCCEEDED:
         return ev.AttemptSucceeded(attempt)
-    if job is None or not may_retry(attempt, job) or run.tries > job.retries.count:
+    if job is None or not may_retry(attempt, job) or run.tries > allowed_tries(attempt, job):
         return ev.TriesSpent(attempt)
     delay = job.retries.delay_for(run.tries)
     wait = timedelta(seconds=delay * (1 + job.retries.jitter * chance))
-    return ev.AttemptFailed(attempt, now + wait, job.retries.count)
+    return ev.AttemptFailed(attempt, now + wait, allowed_tries(attempt, job))
+
+
+def allowed_tries(attempt: Attempt, job: Job) -> int:
+    """Return how many tries may follow the first; a lost one with `on_lost: rerun` has MAX_LOST at least."""
+    if attempt.outcome is Outcome.LOST and job.on_lost == RERUN:
+        return max(job.retries.count, MAX_LOST)
+    return job.retries.count
 
 
 def may_retry(attempt: Attempt, job: Job) -> bool:
     """Whether the policy names this ending; a kill never is."""
     if attempt.outcome is None or attempt.outcome in (Outcome.KILLED, Outcome.SUCCEEDED):
         return False
+    if attempt.outcome is Outcome.LOST and job.on_lost is not None:
+        return job.on_lost == RERUN
     if attempt.outcome is Outcome.FAILED:
         word = "signal" if attempt.signal is not None else "failed"
         return word in job.retries.on or attempt.exit_code in job.retries.on

@@ -146,6 +146,9 @@ def _why_queued(run: Run, facts: RunFacts, say: SayTime) -> Words:
         return Culprit.PAUSED, f"it is ready, but {facts.paused.text}", f"{facts.paused.resume}, or force-start it"
     if facts.wake_at is not None:
         return Culprit.TIME, f"it is ready; its jitter delays it until {say(facts.wake_at)}", "time, or force-start it"
+    if run.offered_at is not None:
+        text = f"it has its slot since {say(run.offered_at)} and waits for a node of the cluster to start it"
+        return Culprit.STARTING, text, "a node with room: pysched nodes shows them"
     if facts.running >= facts.max_running:
         text = f"all {facts.max_running} slots are taken ({facts.running} running)"
         return Culprit.SLOTS, text, "the end of a running attempt, or a greater max_running"

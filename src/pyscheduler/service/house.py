@@ -14,10 +14,13 @@ import stat
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
+from starlette.types import ASGIApp
+
 from pyscheduler import collector
 from pyscheduler.__about__ import __version__
 from pyscheduler.alerts import AlertRoom, Heartbeat
 from pyscheduler.api import build_app, warm_up
+from pyscheduler.api.afar import Vouching
 from pyscheduler.api.callers import Caller, Role, Via
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing
@@ -26,14 +29,20 @@ from pyscheduler.engine import machine
 from pyscheduler.engine.clock import SystemClock
 from pyscheduler.engine.core import Engine
 from pyscheduler.engine.launcher import MinderLauncher
+from pyscheduler.errors import Conflict
 from pyscheduler.model.run import Run
 from pyscheduler.service import surroundings
 from pyscheduler.service.entrance import Entrance, Keeper
 from pyscheduler.service.listener import REQUESTS_END_S, Listener
+from pyscheduler.service.membership import Membership
 from pyscheduler.service.notify import Notifier
+from pyscheduler.service.relay import Relay
 from pyscheduler.service.reloading import Reading, Reloader
 from pyscheduler.service.signals import Wishes
 from pyscheduler.service.supervise import Supervisor
+from pyscheduler.service.ways import Alone, Shared, Ways
+from pyscheduler.store import Store
+from pyscheduler.store.claims import Claims
 from pyscheduler.web import Dressed, EntrancePages, Press, pages
 
 log = logging.getLogger(__name__)
@@ -43,6 +52,9 @@ STOP_S: Final = 45.0
 """How long the end may take, hurried or not: 5 s for requests, 5 s for launches, the rest for the disk."""
 HURRIED_STOP_S: Final = 10.0
 BURY_S: Final = 1.0
+HAND_OVER_S: Final = 30.0
+"""For how long a scheduler that was asked to hand over does not try to lead again."""
+ANSWER_FIRST_S: Final = 0.2
 SIGNAL: Final = Caller("signal", Role.ADMIN, Via.SIGNAL)
 """Who asks for a reload with SIGHUP: root or our own user, the kernel lets nobody else."""
 STARTING_S: Final = 10.0
@@ -66,10 +78,11 @@ class House:
         self._clock, self._launcher = SystemClock(), MinderLauncher()
         self._notifier = Notifier(os.environ)
         self._engine_stop = asyncio.Event()
+        self._membership = _membership(config, reading, self._launcher, self._clock, entrance)
         self._supervisor = Supervisor(
             config,
             clock=self._clock,
-            launcher=self._launcher,
+            ways=self._ways(config),
             environ=reading.env,
             stop=self._engine_stop,
             hurry=wishes.hurry,
@@ -82,10 +95,23 @@ class House:
         self._keeper = Keeper(entrance, config.settings, self.engine, self._clock)
         self._reloader = Reloader(reading, config.settings, self.engine, self._notifier, self._keeper)
         door = self._keeper.door
+        secret = config.settings.cluster.secret
+        self.vouching = door.vouching = None if secret is None else Vouching(secret, self._clock.now)
         self._desk = FrontDesk(self, revocations=door.revocations, address=door.address)
         self.alerts = AlertRoom(config, self._clock, registry=self._desk.metrics.registry)
+        self._is_settled = False
+        """Whether what is done once, beside the first engine, was begun."""
         self._small: set[asyncio.Task[None]] = set()
         self.remarks: Sequence[str] = ()
+
+    def _ways(self, config: Config) -> Ways:
+        if self._membership is None:
+            return Alone(config.settings.state_dir, self._launcher)
+
+        def stand_by(leader: str) -> None:
+            self._supervisor.stand_by(leader)
+
+        return Shared(self._membership, self._engine_stop, self._clock.now(), stand_by)
 
     # ----------------------------------------------------------------- as the API's host
 
@@ -98,6 +124,29 @@ class House:
     def reload_failure(self) -> ReloadFailure | None:
         """The last reload's failure; None where it succeeded."""
         return self._reloader.failure
+
+    @property
+    def claims(self) -> Claims | None:
+        """The dealings with a shared store; None where it is one's own."""
+        return None if self._membership is None else self._membership.claims
+
+    async def hand_over(self) -> None:
+        """Let another scheduler lead, a moment after the answer. Raises Conflict where none could."""
+        membership, claims = self._membership, self.claims
+        if membership is None or claims is None:
+            raise Conflict("this scheduler shares its store with nobody", mend="start a second one on a shared store")
+        rows = await asyncio.to_thread(claims.nodes)
+        if not any(row.lives and not row.stopping and row.inc_id != claims.me.inc_id for row in rows):
+            raise Conflict("no other scheduler lives that could take over", mend="start a second one: pysched nodes")
+        membership.hold_off(HAND_OVER_S)
+        asyncio.get_running_loop().call_later(ANSWER_FIRST_S, self._supervisor.hand_over)
+
+    @property
+    def reader(self) -> Store:
+        """The store for questions, whoever leads. Raises Unavailable, StoreUnavailable."""
+        if self._membership is not None and self.standing.phase is not Phase.RUNNING:
+            return self._membership.reader
+        return self.engine().store
 
     def engine(self) -> Engine:
         """Return the engine that runs. Raises Unavailable."""
@@ -137,9 +186,10 @@ class House:
         door, press = self._keeper.door, Press(self._desk)
         door.pages = EntrancePages(press)
         app = Dressed(build_app(self, desk=self._desk, door=door, more=pages(self._desk, press)), press)
-        listener = Listener(app, listening, self._entrance.tcp)
+        listener = Listener(self._relayed(app), listening, self._entrance.tcp)
         serving = asyncio.create_task(listener.run(), name="listener")
         supervising = asyncio.create_task(self._supervisor.run(), name="supervisor")
+        member = None if self._membership is None else asyncio.create_task(self._membership.run(self._engine_stop))
         self._begin_small_tasks()
         self._start_small(press.warm_up())
         stopping = asyncio.create_task(self._wishes.stop.wait())
@@ -154,6 +204,8 @@ class House:
         finally:
             stopping.cancel()
             supervising.cancel()
+            if member is not None:
+                member.cancel()
             for task in self._small:
                 task.cancel()
             await self.alerts.close()
@@ -161,6 +213,13 @@ class House:
             self._desk.threads.close()
             self._keeper.door.close()
             self._notifier.close()
+
+    def _relayed(self, app: ASGIApp) -> ASGIApp:
+        """Return the application as a member of a cluster has it: what a standby cannot answer goes to who leads."""
+        membership = self._membership
+        if membership is None:
+            return app
+        return Relay(app, self, self._keeper.door, lambda: membership.leader, self.vouching)
 
     async def _end(self, listener: Listener, serving: asyncio.Task[None], supervising: asyncio.Task[int]) -> int | None:
         """Close the API, then the engine; returns the exit code, None where that did not come to an end."""
@@ -177,6 +236,8 @@ class House:
             self._engine_stop.set()
             if not await self._in_time(supervising):
                 return None
+            if self._membership is not None:
+                await self._membership.leave()
             return supervising.result() or int(crashed)
         finally:
             hurrying.cancel()
@@ -207,6 +268,10 @@ class House:
         self._desk.welcome(engine)
 
     def _changed(self, standing: Standing) -> None:
+        if standing.phase is Phase.STANDBY:
+            self._notifier.ready(f"standing by: {standing.trouble}")
+            self._ready.set()
+            return
         if standing.phase is not Phase.RUNNING:
             if standing.phase is not Phase.STOPPING and standing.trouble:
                 self.alerts.scheduler_failed(standing.trouble)
@@ -217,8 +282,9 @@ class House:
         jobs, open_runs = _counted(len(engine.config.jobs), "job"), _counted(len(engine.book.open_runs()), "open run")
         self._notifier.ready(f"{jobs}, configuration {engine.config_version}")
         log.info("ready: %s, configuration %d", open_runs, engine.config_version)
-        if not self._ready.is_set():
-            self._ready.set()
+        self._ready.set()
+        if not self._is_settled:
+            self._is_settled = True
             self._start_small(self._keeper.keep())
             self._start_small(self._look_around())
             self._start_small(self._check_later())
@@ -275,6 +341,28 @@ class House:
         if self._config.pending:
             for problem in await asyncio.to_thread(lambda: list(deferred_checks(self._config))):
                 log.warning("%s", problem)
+
+
+def _membership(
+    config: Config, reading: Reading, launcher: MinderLauncher, clock: SystemClock, entrance: Entrance
+) -> Membership | None:
+    """Return this process's part in a cluster; None where its store is its own."""
+    if config.settings.store is None:
+        return None
+    return Membership(
+        config,
+        launcher,
+        clock,
+        environ=reading.env,
+        allow_inactive=reading.allow_inactive,
+        address=config.settings.cluster.address or _reachable(entrance.address),
+    )
+
+
+def _reachable(address: str | None) -> str:
+    """Return where others reach what listens everywhere: at this machine's name."""
+    host, _, port = (address or "").rpartition(":")
+    return f"{socket.gethostname()}:{port}" if host in ("0.0.0.0", "[::]", "::") else address or ""  # noqa: S104
 
 
 def _counted(number: int, noun: str) -> str:

@@ -28,7 +28,7 @@ from pyscheduler import collector
 from pyscheduler.config import Config, ConfigError, glance, load_cached, load_config
 from pyscheduler.config.credentials import read_credentials
 from pyscheduler.engine import machine
-from pyscheduler.errors import PyschedError
+from pyscheduler.errors import AlreadyServed, PyschedError
 from pyscheduler.model.person import Credentials
 from pyscheduler.model.problem import Severity
 from pyscheduler.service import address
@@ -45,7 +45,8 @@ SWITCH_S: Final = 0.0005
 JOB_UMASK: Final = 0o022
 """What jobs get unless they say otherwise, whatever umask the service was started under (field case FC-062)."""
 ROOM_WAIT_S: Final = 5.0
-NO_STANDBY: Final = "--standby is not there yet: it comes with several schedulers on one store"
+LOOK_S: Final = 0.5
+"""How often a standby looks whether the folder is free."""
 FAULTY_TEXT: Final = 2
 NOT_MINE: Final = "run it as the user that owns the folder, or name another state_dir"
 
@@ -82,9 +83,6 @@ async def serve(
     """
     options = options or Options()
     wishes = Wishes(stop)
-    if options.standby:
-        log.critical(NO_STANDBY)
-        return FAULTY_TEXT
     with _set_up_process():
         try:
             return await _serve(Path(path), options, wishes, ready or asyncio.Event(), on_stuck)
@@ -122,7 +120,10 @@ async def _serve(
     config = await asyncio.to_thread(_first_config, reading)
     credentials = await asyncio.to_thread(_credentials, config)
     premises = Premises(config.settings.state_dir, config.path)
-    premises.check_free()
+    if not options.standby:
+        premises.check_free()
+    elif not await _until_free(premises, wishes):
+        return 0
     with closing_socket(await asyncio.to_thread(address.bind, config, credentials)) as tcp:
         entrance = Entrance(credentials, tcp)
         house = House(config, reading, wishes, ready, entrance, exit_on_failure=options.exit_on_failure)
@@ -135,6 +136,23 @@ async def _serve(
                 return await house.live(listening, on_stuck)
             finally:
                 premises.leave()
+
+
+async def _until_free(premises: Premises, wishes: Wishes) -> bool:
+    """Wait for the scheduler that serves this folder to end; False where a stop came first."""
+    told = False
+    while not wishes.stop.is_set():
+        try:
+            premises.check_free()
+        except AlreadyServed as error:
+            if not told:
+                log.info("standing by: %s; this one takes over when that ends", error.what)
+                told = True
+        else:
+            return True
+        with suppress(TimeoutError):
+            await asyncio.wait_for(wishes.stop.wait(), LOOK_S)
+    return False
 
 
 @contextmanager

@@ -22,10 +22,17 @@ from pyscheduler import collector
 from pyscheduler.api.host import Phase, Standing
 from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine
-from pyscheduler.engine.ports import Clock, Launcher
-from pyscheduler.errors import EngineFailedError, StoreDamaged, StoreForeign, StoreLocked, StoreUnavailable, Unavailable
-from pyscheduler.service.premises import LOCK_NAME
-from pyscheduler.store import Store
+from pyscheduler.engine.ports import Clock
+from pyscheduler.errors import (
+    AuthorityLost,
+    EngineFailedError,
+    StoreDamaged,
+    StoreForeign,
+    StoreLocked,
+    StoreUnavailable,
+    Unavailable,
+)
+from pyscheduler.service.ways import Way, Ways
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +41,6 @@ LONGEST_WAIT_S: Final = 30.0
 LONGEST_OUT_OF_REACH_S: Final = 5.0
 STEADY_S: Final = 60.0
 """After running this long an engine's failure is a new trouble: the next wait is the first one again."""
-STORE_WAIT_S: Final = 10.0
-"""How long another writer (`tick`, the command line) may hold the store when we open it."""
 
 
 class Patience:
@@ -62,7 +67,7 @@ class Supervisor:
         config: Config,
         *,
         clock: Clock,
-        launcher: Launcher,
+        ways: Ways,
         environ: Mapping[str, str],
         stop: asyncio.Event,
         hurry: asyncio.Event,
@@ -71,11 +76,13 @@ class Supervisor:
         on_change: Callable[[Standing], None],
     ) -> None:
         self._config, self._state_dir = config, config.settings.state_dir
-        self._clock, self._launcher, self._environ = clock, launcher, environ
+        self._clock, self._ways, self._environ = clock, ways, environ
         self._stop, self._hurry = stop, hurry
         self._exit_on_failure = exit_on_failure
         self._on_open, self._on_change = on_open, on_change
         self._engine: Engine | None = None
+        self._way: Way | None = None
+        self._handing_over = asyncio.Event()
         self._held_store = False
         self.standing = Standing(Phase.STARTING, clock.now())
 
@@ -94,6 +101,8 @@ class Supervisor:
         if self.standing.phase is Phase.FAILED:
             mend = f"it opens its store again by itself ({self.standing.trouble})"
             return Unavailable("scheduler failed; see the scheduler log", mend=mend)
+        if self.standing.phase is Phase.STANDBY:
+            return Unavailable(f"this scheduler stands by: {self.standing.trouble}", mend="ask the one that leads")
         return Unavailable(f"scheduler is {self.standing.phase}", mend="ask again in a moment")
 
     # ----------------------------------------------------------------- lives
@@ -108,6 +117,8 @@ class Supervisor:
                 break
             if self._is_last(error):
                 return 1
+            if isinstance(root_of(error), AuthorityLost):
+                continue
             wait_s = patience.after(error, self._clock.monotonic() - began)
             log.warning("the next try to open the store is in %.0f s", wait_s)
             with suppress(TimeoutError):
@@ -135,38 +146,66 @@ class Supervisor:
             return failure
         finally:
             self._config, self._engine = engine.config, None
-            await close(engine, self._hurry)
+            await self._close(engine)
 
     async def _until_over(self, engine: Engine) -> BaseException | None:
         failing = asyncio.create_task(engine.wait_failed())
         stopping = asyncio.create_task(self._stop.wait())
+        handing = asyncio.create_task(self._handing_over.wait())
+        keeping = self._way.keeping if self._way is not None else None
+        if keeping is not None:
+            keeping.add_done_callback(lambda lost: _step_down(engine, lost))
         try:
-            await asyncio.wait((failing, stopping), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((failing, stopping, handing), return_when=asyncio.FIRST_COMPLETED)
+            if handing.done() and not failing.done() and not stopping.done():
+                self._handing_over.clear()
+                return AuthorityLost("it was handed over by request")
             return failing.result() if failing.done() else None
         finally:
-            failing.cancel()
-            stopping.cancel()
+            for each in (failing, stopping, handing):
+                each.cancel()
 
     async def _open(self) -> Engine | None:
-        """Return an engine that has started; None where a hurried stop was wished for meanwhile. Raises why not."""
-        locks = tuple(path for path in (self._state_dir / LOCK_NAME,) if path.exists())
-        store = await asyncio.to_thread(
-            Store.open, self._state_dir, url=self._config.settings.store, wait_s=STORE_WAIT_S, also=locks
-        )
-        self._held_store = True
+        """Return an engine that has started; None where a stop was wished for meanwhile. Raises why not."""
+        way = await self._ways.open(self._config)
+        if way is None:
+            return None
+        self._way, self._held_store = way, True
+        if self.standing.phase is Phase.STANDBY:
+            self._stand(Phase.STARTING, "")
         try:
-            engine = Engine(self._config, store, clock=self._clock, launcher=self._launcher, environ=self._environ)
+            engine = Engine(way.config, way.store, clock=self._clock, launcher=way.launcher, environ=self._environ)
         except BaseException:
-            await asyncio.to_thread(store.close)
+            await asyncio.to_thread(way.store.close)
+            await self._let_go()
             raise
         try:
             if await self._start(engine):
                 return engine
         except BaseException:
-            await close(engine, self._hurry)
+            await self._close(engine)
             raise
-        await close(engine, self._hurry)
+        await self._close(engine)
         return None
+
+    async def _close(self, engine: Engine) -> None:
+        await close(engine, self._hurry)
+        await self._let_go()
+
+    async def _let_go(self) -> None:
+        way, self._way = self._way, None
+        if way is not None:
+            await self._ways.close(way)
+
+    def hand_over(self) -> None:
+        """Let another scheduler lead: close the engine as a stop would, and stand by."""
+        self._handing_over.set()
+
+    def stand_by(self, leader: str) -> None:
+        """Another scheduler of the store leads: wait for its end."""
+        who = f"{leader} leads" if leader else "nobody can be asked who leads"
+        log.info("standing by: %s", who)
+        self._stand(Phase.STANDBY, who)
 
     async def _start(self, engine: Engine) -> bool:
         """Start an engine; False where that was given up because somebody is in a hurry."""
@@ -189,6 +228,10 @@ class Supervisor:
     def _trouble(self, error: BaseException) -> None:
         root = root_of(error)
         text = f"{root}" if str(root) else type(root).__name__
+        if isinstance(root, AuthorityLost):
+            log.warning("this scheduler leads no longer: %s", text)
+            self._stand(Phase.STANDBY, "another scheduler leads")
+            return
         log.error("the scheduler cannot work: %s", text)
         phase = Phase.STARTING if self._never_ran else Phase.FAILED
         self._stand(phase, text, failures=self.standing.failures + 1)
@@ -208,6 +251,13 @@ class Supervisor:
         if isinstance(root, StoreDamaged | StoreForeign) or self._exit_on_failure:
             return True
         return isinstance(root, StoreLocked) and not self._held_store
+
+
+def _step_down(engine: Engine, lost: asyncio.Task[str]) -> None:
+    """The store is ours no longer: what was not saved under it never will be."""
+    if not lost.cancelled():
+        why = lost.result() if lost.exception() is None else str(lost.exception())
+        engine.fail_stop(AuthorityLost(why, mend="the scheduler that leads now goes on with it"))
 
 
 def root_of(error: BaseException) -> BaseException:

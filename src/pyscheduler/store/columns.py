@@ -1,7 +1,7 @@
 """Which columns a row is made of, in the order in which statements take and give them.
 
 The order is the tables' own (`schema.py`). A run's begins with what every stream of a list begins with
-(`run_streams.KEY`), so that a row can be read as it lies. What belongs to claims (`token owner_inc offered_at inc_id`,
+(`run_streams.KEY`), so that a row can be read as it lies. What belongs to claims (`token owner_inc inc_id`,
 DESIGN 6) is not here: no batch writes it.
 """
 
@@ -32,6 +32,7 @@ RUN: Final = (
     "not_before",
     "queued_at",
     "wait_until",
+    "offered_at",
 )
 ATTEMPT: Final = (
     "run_id",

@@ -18,7 +18,19 @@ from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.reply import Reply
 from pyscheduler.model.run import Attempt, LogbookLine, Run, RunState
 from pyscheduler.model.session import Session
-from pyscheduler.store import alerts, audit, catalogue, details, logbook, pruning, queries, recall, replies, sessions
+from pyscheduler.store import (
+    alerts,
+    audit,
+    catalogue,
+    details,
+    logbook,
+    pruning,
+    queries,
+    recall,
+    replies,
+    sessions,
+    sharing,
+)
 from pyscheduler.store.chain import Link
 from pyscheduler.store.questions import AlertQuery, AuditQuery, LatestRow, LineQuery, Page, PrunableRun, RunQuery
 from pyscheduler.store.readers import Snapshot
@@ -107,6 +119,14 @@ class Reads(ABC):
     def sessions(self, limit: int) -> list[Session]:
         """Return up to `limit` sessions, ended ones too, those that last longest first."""
         return self._read(lambda snapshot: sessions.sessions(snapshot, limit))
+
+    def running_attempts(self) -> list[tuple[str | None, Attempt]]:
+        """Return the owner and the latest attempt of every running run; without an owner its end is known."""
+        return self._read(sharing.running)
+
+    def owner_of(self, run_id: str, attempt: int) -> str | None:
+        """Return the incarnation that ran an attempt, None where no claim was made for it."""
+        return self._read(lambda snapshot: sharing.owner_of(snapshot, run_id, attempt))
 
     # ----------------------------------------------------------------------- reads for people
 

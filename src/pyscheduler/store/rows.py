@@ -91,6 +91,7 @@ def run_row(run: Run) -> Row:
         micros_or_none(run.not_before),
         micros_or_none(run.queued_at),
         micros_or_none(run.wait_until),
+        micros_or_none(run.offered_at),
     )
 
 
@@ -117,6 +118,7 @@ def run_of(row: Row) -> Run:
         not_before,
         queued_at,
         wait_until,
+        offered_at,
     ) = row
     values = (
         run_id,
@@ -139,6 +141,7 @@ def run_of(row: Row) -> Run:
         None if not_before is None else instant(not_before),
         None if queued_at is None else instant(queued_at),
         None if wait_until is None else instant(wait_until),
+        None if offered_at is None else instant(offered_at),
     )
     # Slot by slot, and twice as fast as the constructor of a frozen dataclass: a start makes a hundred thousand.
     run = object.__new__(Run)

@@ -15,10 +15,16 @@ How values are written:
 
 What must always hold: a run's id is made of its job, date and number (a CHECK, so the primary key is also the UNIQUE
 (job, run_date, seq) of DESIGN 7, without a second index); one run per (job, due instant) among the triggers that a
+<<<<<<< HEAD
+schedule makes; `token`, `owner_inc` and `inc_id` belong to claims (DESIGN 6) and are never touched by a
+batch. Rows of other tables that name a run go when it goes; there are no foreign keys, because `write.py` is the only
+writer and each would cost a look-up a row.
+=======
 schedule makes; `token`, `owner_inc`, `offered_at` and `inc_id` belong to claims (DESIGN 6) and are never touched by a
 batch. A run's `token` is odd exactly while it is owned, and only a queued (claimed) or running (started) run is owned;
 the database itself refuses anything else, and a token that becomes smaller. Rows of other tables that name a run go
 when it goes; there are no foreign keys, because `write.py` is the only writer and each would cost a look-up a row.
+>>>>>>> main
 
 Indexes are there for the reads of `queries.py` and `recall.py`, and each says which. Runs that are still open change
 often and are few; those that have ended hardly ever change and are many: so the wide indexes are partial, and a run

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,7 +26,9 @@ from pyscheduler.store.files import StoreFiles
 from pyscheduler.store.generation import GenerationState
 from pyscheduler.store.questions import StoreFacts
 from pyscheduler.store.reads import Reads
+from pyscheduler.store.sharing import Sharing
 from pyscheduler.store.transaction import Transaction
+from pyscheduler.store.write import Step
 
 T = TypeVar("T")
 
@@ -39,6 +41,8 @@ class Store(Reads):
 
     def __init__(self, files: StoreFiles) -> None:
         self._files = files
+        self.sharing: Sharing | None = None
+        """Set by the authority of a shared store: what each of its writes must respect (`sharing.py`)."""
         self._writing = threading.RLock()
 
     @staticmethod
@@ -94,9 +98,23 @@ class Store(Reads):
         """Save the batch whole; it is durable when this returns. Raises StoreError, NaiveTime."""
         steps = write.steps_of(batch)
         try:
-            self.write(lambda transaction: write.perform(transaction, steps, batch))
+            self.write(lambda transaction: self._perform(transaction, steps, batch))
         except UnicodeEncodeError:
-            self.write(lambda transaction: write.perform(transaction, write.cleaned(transaction, steps), batch))
+            self.write(lambda transaction: self._perform(transaction, write.cleaned(transaction, steps), batch))
+
+    def _perform(self, transaction: Transaction, steps: Sequence[Step], batch: Batch) -> None:
+        if self.sharing is None:
+            write.perform(transaction, steps, batch)
+            return
+        self.sharing.before(transaction, batch)
+        write.perform(transaction, steps, batch)
+        self.sharing.after(transaction, batch)
+
+    def take_back(self, run_ids: Collection[str] | None) -> set[str]:
+        """End offers that no node has claimed, None for all; returns their runs. Of a shared store only."""
+        sharing = self.sharing
+        assert sharing is not None, "a store of one scheduler has no offers"
+        return self.write(lambda transaction: sharing.take_back(transaction, run_ids))
 
     def raise_generation(self) -> GenerationState:
         """Begin a new generation: once for each start of an engine, before anything is decided. Raises StoreError."""

@@ -14,7 +14,7 @@ from tests.unit.cli.prompt import Prompt
 NAMES = """demo init validate schema serve stop status jobs runs show log events trigger hold release kill rerun
 force-start skip mark-success mark-failed cancel pause resume backfill reload catch-up next forecast why diff
 simulate alerts replay doctor backup restore audit open hash-token hash-password version completion
-tick work list health"""
+tick work list health nodes drain fence drill"""
 WANTED = NAMES.split()
 
 

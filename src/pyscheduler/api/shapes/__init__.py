@@ -21,6 +21,7 @@ from pyscheduler.api.shapes.coming import (
 )
 from pyscheduler.api.shapes.deeds import Bulk, BulkResult, Preview, PreviewEffect, PreviewResult
 from pyscheduler.api.shapes.jobs import Job, JobDetail, Jobs, OneJob, Pause
+from pyscheduler.api.shapes.nodes import Drained, Fenced, HandedOver, Node, Nodes
 from pyscheduler.api.shapes.runs import (
     Attempt,
     Attempts,
@@ -82,15 +83,18 @@ __all__ = [
     "DeadDelivery",
     "Delivery",
     "Diff",
+    "Drained",
     "EngineState",
     "Event",
     "Events",
     "Failed",
+    "Fenced",
     "Firing",
     "FiringChange",
     "Firings",
     "Forecast",
     "ForecastEntry",
+    "HandedOver",
     "Health",
     "Job",
     "JobDetail",
@@ -102,6 +106,8 @@ __all__ = [
     "LogTail",
     "NextOfAll",
     "NextOfJob",
+    "Node",
+    "Nodes",
     "OneJob",
     "OneRun",
     "Pause",

@@ -32,6 +32,7 @@ class Run(Shape):
     not_before: datetime | None
     queued_at: datetime | None
     wait_until: datetime | None
+    offered_at: datetime | None
     started_at: datetime | None
     ended_at: datetime | None
     duration_seconds: float | None

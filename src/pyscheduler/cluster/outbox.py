@@ -1,0 +1,79 @@
+"""Ends on their way to the store: many in one transaction, as often as it takes, never unguarded. claims.md B14, B19.
+
+What must always hold: an end leaves here only when S4 has answered for it; what S4 is asked twice changes nothing. The
+journal of a node of `serve` are its minders' notes: each is synced before its attempt counts as ended, and stays until
+the store has the end, so whoever comes after this process finds it again (S17).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+from pyscheduler.errors import StoreError
+from pyscheduler.store.claims import Applied, Report
+
+log = logging.getLogger(__name__)
+
+FIRST_WAIT_S: Final = 0.1
+LONGEST_WAIT_S: Final = 1.0
+SLOW_S: Final = 10.0
+"""When people are told that ends cannot be stored."""
+AT_ONCE: Final = 200
+
+Tell = Callable[[Sequence[Report]], Awaitable[dict[tuple[str, int], Applied]]]
+
+
+class Outbox:
+    """Carries ends to the store. `tell` is S4 for many. Belongs to one loop."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._waiting: list[tuple[Report, asyncio.Future[Applied]]] = []
+        self._task: asyncio.Task[None] | None = None
+        self.failing_s = 0.0
+        """For how long nothing could be stored, 0 where all goes well."""
+
+    @property
+    def behind(self) -> int:
+        """How many ends the store has not got yet."""
+        return len(self._waiting)
+
+    async def report(self, report: Report) -> Applied:
+        """Return once the store has answered for it."""
+        answer: asyncio.Future[Applied] = asyncio.get_running_loop().create_future()
+        self._waiting.append((report, answer))
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._deliver(), name="outbox")
+        return await answer
+
+    async def close(self) -> None:
+        """Give up on what has not arrived: whoever comes next finds it in the notes."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        for _, answer in self._waiting:
+            answer.cancel()
+        self._waiting.clear()
+
+    async def _deliver(self) -> None:
+        wait_s, loop = FIRST_WAIT_S, asyncio.get_running_loop()
+        since = loop.time()
+        while group := self._waiting[:AT_ONCE]:
+            try:
+                answers = await self._tell([report for report, _ in group])
+            except StoreError as error:
+                self.failing_s = loop.time() - since
+                if self.failing_s > SLOW_S or wait_s == FIRST_WAIT_S:
+                    log.error("%d end(s) cannot be stored now: %s; they are tried again", self.behind, error)  # noqa: TRY400
+                await asyncio.sleep(wait_s)
+                wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+                continue
+            wait_s, since, self.failing_s = FIRST_WAIT_S, loop.time(), 0.0
+            del self._waiting[: len(group)]
+            for report, answer in group:
+                if not answer.done():
+                    answer.set_result(answers[report.run_id, report.token])
+        self._task = None

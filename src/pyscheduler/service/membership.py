@@ -1,0 +1,287 @@
+"""One process among the schedulers of a shared store: its node, and the authority where it wins it. DESIGN 6.
+
+The node lives as long as the process, whatever becomes of the authority: one incarnation after the other, where one is
+fenced. The authority is won (S9), kept (S10) and given back (S14) here; what is done under it is the supervisor's. What
+must always hold: who believes to lead is not believed by the store but by its lock (S11), so nothing here is safety; it
+decides only when somebody tries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Final, TypeVar
+
+from pyscheduler.cluster.evidence import Evidence
+from pyscheduler.cluster.identity import identity
+from pyscheduler.cluster.node import Node
+from pyscheduler.cluster.recipes import Recipes
+from pyscheduler.cluster.succession import Successor
+from pyscheduler.config import Config
+from pyscheduler.engine.machine import boot_id
+from pyscheduler.engine.ports import Clock, Launcher
+from pyscheduler.errors import StoreError, StoreUnavailable
+from pyscheduler.model.config_record import ConfigRecord
+from pyscheduler.model.lease import Identity
+from pyscheduler.store import Store
+from pyscheduler.store.claims import AuthorityRow, Claims
+from pyscheduler.store.claims.opening import open_door
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+LOOK_S: Final = 1.0
+LOOK_OFTEN_S: Final = 0.2
+"""How often a standby reads the authority's row, and how often once its lease is over (claims.md C8)."""
+TRY_AGAIN_S: Final = 1.0
+FENCED_END_S: Final = 15.0
+"""How long the attempts of a fenced incarnation may take to end before the next one begins."""
+
+
+class Membership:
+    """See above. `address` is where the others reach our API."""
+
+    def __init__(
+        self,
+        config: Config,
+        launcher: Launcher,
+        clock: Clock,
+        *,
+        environ: Mapping[str, str],
+        allow_inactive: bool,
+        address: str,
+    ) -> None:
+        assert config.settings.store is not None
+        self._config, self._launcher, self._clock = config, launcher, clock
+        self._url, self._state_dir = config.settings.store, config.settings.state_dir
+        self._cluster = config.settings.cluster
+        self._address = address
+        self._boot_id = boot_id()
+        self._evidence = Evidence(self._cluster.timing, clock.boottime)
+        self._hands = ThreadPoolExecutor(2, thread_name_prefix="pysched-lease")
+        self._reader: Store | None = None
+        self._claims: Claims | None = None
+        self._fenced: set[str] = set()
+        self._no_try_before = 0.0
+        self._wish_looks, self._joined = asyncio.Event(), asyncio.Event()
+        self.recipes = Recipes(config, self._read_config, environ, self._boot_id, allow_inactive=allow_inactive)
+        self.node: Node | None = None
+        self.leader: AuthorityRow | None = None
+        """Who led when it was last looked at."""
+        self.on_news: Callable[[], None] = lambda: None
+
+    @property
+    def claims(self) -> Claims:
+        """Return the present incarnation's dealings. Raises StoreUnavailable before the first."""
+        if self._claims is None:
+            raise StoreUnavailable("this scheduler has not reached its store yet", mend="ask again in a moment")
+        return self._claims
+
+    @property
+    def reader(self) -> Store:
+        """Return the store for questions. Raises StoreUnavailable before it was reached."""
+        if self._reader is None:
+            raise StoreUnavailable("this scheduler has not reached its store yet", mend="ask again in a moment")
+        return self._reader
+
+    async def call(self, work: Callable[[], T]) -> T:
+        """Do something blocking that must not wait behind others' reads."""
+        return await asyncio.get_running_loop().run_in_executor(self._hands, work)
+
+    def _read_config(self, version: int) -> ConfigRecord | None:
+        return self.reader.config(version)
+
+    # ----------------------------------------------------------------- the node
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Be a node until told to stop: one incarnation after the other."""
+        while not stop.is_set():
+            try:
+                await self._one_life()
+            except StoreError as error:
+                log.warning("this node cannot reach its store: %s", error)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), TRY_AGAIN_S)
+
+    async def _one_life(self) -> None:
+        if self._reader is None:
+            self._reader = await asyncio.to_thread(
+                Store.open, self._state_dir, url=self._url, shared=True, wait_s=TRY_AGAIN_S
+            )
+        claims = self._enter()
+        node = Node(
+            claims,
+            self._launcher,
+            self._clock,
+            self.recipes,
+            boot_id=self._boot_id,
+            on_news=lambda: self.on_news(),
+        )
+        try:
+            await node.open()
+        except BaseException:
+            await asyncio.to_thread(claims.close)
+            raise
+        self._claims, self.node = claims, node
+        self._joined.set()
+        me = claims.me
+        log.info("node %s joined the cluster as %s, room for %d", me.node, me.inc_id[:8], me.capacity)
+        sweeping = asyncio.create_task(self._sweep(node), name="sweep")
+        try:
+            await node.run()
+        finally:
+            sweeping.cancel()
+            await asyncio.gather(sweeping, return_exceptions=True)
+        if node.fenced.is_set():
+            await node.bury(FENCED_END_S)
+            await asyncio.to_thread(claims.close)
+
+    def _enter(self) -> Claims:
+        timing = self._cluster.timing
+        me = identity(
+            state_dir=self._state_dir,
+            node=self._cluster.node,
+            tags=self._cluster.tags,
+            capacity=self._cluster.capacity or self._config.settings.max_running,
+            address=self._address,
+        )
+        door = open_door(self._url, self._state_dir, statement_s=timing.statement_timeout_s)
+        heart = open_door(self._url, self._state_dir, name="pysched heart", statement_s=timing.heartbeat_timeout_s)
+        return Claims(door, me, timing, heart=heart)
+
+    async def _sweep(self, node: Node) -> None:
+        """Look for lost incarnations, at once and then again and again. S7a, S7b, S17."""
+        timing = self._cluster.timing
+        successor = Successor(node, node, self._evidence, Path(self._state_dir), self._boot_id, adopts=True)
+        while True:
+            try:
+                await successor.look()
+                rows = await asyncio.to_thread(node.claims.nodes)
+                self._fenced = {row.inc_id for row in rows if row.fenced_at is not None}
+            except StoreError as error:
+                log.warning("others cannot be looked at now: %s", error)
+                self._evidence.forget()
+            except Exception:
+                log.exception("a sweep has failed; the next one follows")
+            self._wish_looks.set()
+            await asyncio.sleep(timing.sweep_s)
+
+    async def leave(self) -> None:
+        """Stop being a node: what runs goes on under its minders, and the next process here adopts it."""
+        if self.node is not None:
+            await self.node.stop()
+        for each in (self._claims, self._reader):
+            if each is not None:
+                await asyncio.to_thread(each.close)
+        self._hands.shutdown(wait=False, cancel_futures=True)
+
+    # ----------------------------------------------------------------- the authority
+
+    async def win(
+        self, stop: asyncio.Event, on_wait: Callable[[AuthorityRow | None], None]
+    ) -> tuple[Identity, int] | None:
+        """Return who we are and the epoch once the authority is ours; None where a stop was wished for meanwhile.
+
+        `on_wait` hears of who leads whenever that changes.
+        """
+        told: object = self
+        await self._joined_or(stop)
+        while not stop.is_set():
+            wait_s = LOOK_S
+            try:
+                claims = self.claims
+                epoch, row = await self._try(claims)
+                if epoch is not None:
+                    return claims.me, epoch
+                if row.is_over:
+                    wait_s = LOOK_OFTEN_S
+                if told != row.holder:
+                    told = row.holder
+                    on_wait(row)
+            except StoreError as error:
+                self._evidence.forget()
+                if told is not None:
+                    told = None
+                    log.warning("the authority cannot be looked at: %s", error)
+                    on_wait(None)
+            await self._pause(stop, wait_s)
+        return None
+
+    async def _joined_or(self, stop: asyncio.Event) -> None:
+        """Wait for the first incarnation: before it nobody can be asked."""
+        waits = [asyncio.create_task(each.wait()) for each in (stop, self._joined)]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    async def _pause(self, stop: asyncio.Event, seconds: float) -> None:
+        self._wish_looks.clear()
+        waits = [asyncio.create_task(each.wait()) for each in (stop, self._wish_looks)]
+        try:
+            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    def hold_off(self, seconds: float) -> None:
+        """Do not try to lead for so long: another is to have it."""
+        self._no_try_before = self._clock.monotonic() + seconds
+
+    async def _try(self, claims: Claims) -> tuple[int | None, AuthorityRow]:
+        asked_at = self._clock.boottime()
+        row = self.leader = await self.call(claims.authority)
+        if self._clock.monotonic() < self._no_try_before:
+            return None, row
+        if row.is_free or row.holder == claims.me.inc_id or row.holder in self._fenced:
+            return await self.call(lambda: claims.take_authority(None)), row
+        seen = self._evidence.saw_authority(row, asked_at)
+        if row.is_over and seen is not None:
+            return await self.call(lambda: claims.take_authority(seen)), row
+        return None, row
+
+    async def keep(self, epoch: int) -> str:
+        """Renew the authority for as long as that goes; returns why it is lost."""
+        timing, claims = self._cluster.timing, self.claims
+        good_until = self._clock.boottime() + timing.authority_lease_s - timing.authority_margin_s
+        while True:
+            await asyncio.sleep(timing.authority_heartbeat_s)
+            sent_at = self._clock.boottime()
+            try:
+                if not await self.call(lambda: claims.renew_authority(epoch)):
+                    return "another scheduler leads now"
+                good_until = sent_at + timing.authority_lease_s - timing.authority_margin_s
+            except StoreError as error:
+                log.warning("the authority could not be renewed: %s", error)
+            if claims is not self._claims:
+                return "this node was fenced"
+            if self._clock.boottime() > good_until:
+                return "the authority could not be renewed in time"
+
+    async def resign(self, epoch: int) -> None:
+        """Give the authority back, after everything under it has ended."""
+        try:
+            claims = self.claims
+            await self.call(lambda: claims.resign(epoch))
+        except StoreError as error:
+            log.warning("the authority could not be given back: %s; it runs out by itself", error)
+
+    # ----------------------------------------------------------------- which configuration
+
+    async def config_for(self, store: Store, own: Config, read_at: datetime) -> Config:
+        """Return what a new authority puts in force: the store's configuration, unless ours was read after it was made.
+
+        Raises ConfigError where the store's cannot be used here.
+        """
+        record = await asyncio.to_thread(store.latest_config)
+        if record is None or record.digest == own.digest or record.loaded_at < read_at:
+            return own
+        config = await self.recipes.config(record)
+        log.info("configuration %d of the store goes on; our own file differs from it", record.version)
+        return config

@@ -1,0 +1,122 @@
+"""In front of a standby's application: what it cannot answer itself goes to the scheduler that leads. DESIGN 6.
+
+Who asks is found out here, by this machine's own door, and vouched for (`api/afar.py`): so `pysched` on any node speaks
+to the cluster. Whoever shows a token or a session is passed on with it instead, and judged there. Where nobody leads,
+or its address is not known, the answer is 503 and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pyscheduler.api.afar import HEADER, Headers, Reply, Vouching, ask, target_of
+from pyscheduler.api.callers import Caller, Via
+from pyscheduler.api.door import Door
+from pyscheduler.api.host import Host, Phase
+from pyscheduler.api.problems import answer_to
+from pyscheduler.errors import PyschedError, TooLarge, Unavailable
+from pyscheduler.store.claims import AuthorityRow
+
+OWN: Final = frozenset({"/healthz", "/readyz", "/metrics", "/api/health"})
+"""What a standby says for itself."""
+MOST_BODY: Final = 1024 * 1024
+
+
+class Relay:
+    """See above. `leader` is who led when it was last looked at; without a secret nothing is passed on."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        host: Host,
+        door: Door,
+        leader: Callable[[], AuthorityRow | None],
+        vouching: Vouching | None,
+    ) -> None:
+        self._app, self._host, self._door, self._leader, self._vouching = app, host, door, leader, vouching
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer here, or have it answered."""
+        if scope["type"] != "http" or self._host.standing.phase is not Phase.STANDBY or _is_own(scope):
+            await self._app(scope, receive, send)
+            return
+        try:
+            caller = await self._door(scope)
+        except PyschedError:
+            caller = None
+        try:
+            await self._pass_on(scope, receive, send, caller)
+        except PyschedError as error:
+            await answer_to(error)(scope, receive, send)
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, caller: Caller | None) -> None:
+        leader = self._leader()
+        name = leader.node if leader is not None and not leader.is_free else ""
+        if leader is None or not name or not leader.address:
+            who = f"{name} leads, and says no address" if name else "nobody leads at this moment"
+            raise Unavailable(f"this scheduler stands by: {who}", mend="ask again in a moment")
+        if self._vouching is None:
+            mend = f"ask {leader.address}, or give the nodes a secret (scheduler.cluster.secret)"
+            raise Unavailable(f"this scheduler stands by: {name} leads", mend=mend)
+        target, body = target_of(scope), await _whole(receive)
+        headers: Headers = [(key, value) for key, value in scope["headers"] if key != HEADER]
+        if caller is not None and caller.via not in (Via.SESSION, Via.TOKEN):
+            headers.append((HEADER, self._vouching.word(caller, scope["method"], target)))
+        if scope.get("state", {}).get("wire") is None:
+            headers = [(key, value) for key, value in headers if key != b"host"]
+        await _deliver(await ask(leader.address, scope["method"], target, headers, body), receive, send)
+
+
+def _is_own(scope: Scope) -> bool:
+    path: str = scope["path"]
+    is_of_nodes = scope["method"] == "GET" and path == "/api/nodes"
+    is_for_here = any(name == HEADER for name, _ in scope["headers"])
+    return path in OWN or is_of_nodes or is_for_here or path.startswith("/static/")
+
+
+async def _whole(receive: Receive) -> bytes:
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > MOST_BODY:
+            raise TooLarge(f"the body is larger than {MOST_BODY} bytes")
+        if message["type"] == "http.disconnect" or not message.get("more_body", False):
+            return bytes(body)
+
+
+async def _deliver(reply: Reply, receive: Receive, send: Send) -> None:
+    """Send an answer on as it comes, until it or the client ends."""
+    gone = asyncio.ensure_future(_until_gone(receive))
+    try:
+        await send({"type": "http.response.start", "status": reply.status, "headers": reply.headers})
+        pieces = reply.body
+        while True:
+            piece = asyncio.ensure_future(_one(pieces))
+            await asyncio.wait((piece, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not piece.done():
+                piece.cancel()
+                with suppress(asyncio.CancelledError):
+                    await piece
+                return
+            data = piece.result()
+            await send({"type": "http.response.body", "body": data or b"", "more_body": data is not None})
+            if data is None:
+                return
+    finally:
+        gone.cancel()
+        reply.close()
+
+
+async def _one(pieces: object) -> bytes | None:
+    return await anext(pieces, None)  # type: ignore[call-overload,no-any-return]
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        continue
