@@ -60,3 +60,21 @@ def test_what_the_whole_asks_for_in_vain_is_remarked(tmp_path: Path) -> None:
     assert list(remarks(plain)) == []
     told = config(tmp_path, 'schedule: "0 6 * * *"', 'notifiers: {ops: {type: command, command: ["true"]}}\n')
     assert any("alerts are sent by" in remark for remark in remarks(told))
+
+
+def test_a_hosts_place_in_the_cluster_is_taken_over(tmp_path: Path) -> None:
+    """Node, tags and times of `scheduler.cluster`, and who decides about a lost attempt."""
+    file = tmp_path / "pysched.yaml"
+    file.write_text(
+        "scheduler:\n  state_dir: state\n  store: postgresql+psycopg://db1/pysched\n"
+        "  cluster: {node: batch1, node_tags: [gpu], reclaim_after: 6h, lease: 60s, secret: '${SECRET}'}\n"
+        'jobs:\n  job: {command: "true", schedule: "0 6 * * *", on_lost: fail}\n'
+    )
+    scheduler = scheduler_of(load_config(file, env={"SECRET": "sixteen letters and more"}), {})
+    entrance = scheduler._entrance
+    assert (entrance.named, entrance.timing.reclaim_after_s, entrance.timing.lease_s) == (
+        ("batch1", "gpu"),
+        21600.0,
+        60.0,
+    )
+    assert scheduler.works["job"].on_lost == "fail"
