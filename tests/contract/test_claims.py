@@ -302,6 +302,19 @@ def test_s3_each_run_of_many_is_judged_by_itself(meeting: Meeting) -> None:
     assert [meeting.state(run_id)[0] for run_id in ids] == ["running", "queued", "running"]
 
 
+def test_s3_two_claims_of_one_run_are_not_started_together(meeting: Meeting) -> None:
+    """One is none any more; an answer by run would start it as well."""
+    offered(meeting, 1)
+    claims, other = meeting.join("a"), meeting.join("b")
+    (stale,) = claims.claim(1)
+    other.hand_out_unstarted("a", Proof(inc_id="a", kind=ProofKind.DEAD))
+    (fresh,) = claims.claim(1)
+    with pytest.raises(ValueError, match="two claims of one run"):
+        claims.start([start_of(stale), start_of(fresh)])
+    assert claims.start([start_of(stale)]) == set()
+    assert claims.start([start_of(fresh)]) == {fresh.run_id}
+
+
 # --------------------------------------------------------------------------- ending: S4
 
 

@@ -6,6 +6,8 @@ is only had again when the old session has ended. Spec: claims.md A10, field cas
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -167,6 +169,37 @@ def test_a_killed_server_has_all_that_was_acknowledged(own_server: GetServer, tm
         there = set(store.engine_values())
         assert acknowledged <= there <= acknowledged | doubtful
         assert {run.job for run in store.open_runs()} == there
+
+
+def test_a_server_that_does_nothing_is_not_waited_for_without_end(
+    tmp_path: Path, own_server: GetServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P6: stopped, but reached: a write ends as unknown and a read as out of reach; a new opening goes on."""
+    monkeypatch.setattr("pyscheduler.store.postgres.connect.GRACE_S", 0.5)
+    monkeypatch.setattr("pyscheduler.store.postgres.store.WRITE_S", 0.5)
+    monkeypatch.setattr("pyscheduler.store.postgres.readers.SNAPSHOT_S", 0.5)
+    server = own_server("postgres")
+    with closing(Store.open(tmp_path, url=server.place.uri)) as store:
+        store.apply(Batch(engine={"first": "1"}))
+        store.engine_values()
+        with closing(psycopg.connect(**address_of(server.place.uri).arguments)) as shell:
+            found = shell.execute("SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'pysched %'")
+            pids = [pid for (pid,) in found.fetchall()]
+        assert len(pids) == 2
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(StoreUnavailable, match="cannot be reached") as stuck:
+                store.apply(Batch(engine={"second": "1"}))
+            assert stuck.value.outcome_unknown
+            assert store.engine_values() == {"first": "1"}  # from another connection
+            with pytest.raises(StoreLocked):
+                Store.open(tmp_path, url=server.place.uri)
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+    with closing(opened_again(tmp_path, server.place.uri)) as store:
+        assert set(store.engine_values()) in ({"first"}, {"first", "second"})
 
 
 def test_a_row_that_somebody_holds_is_waited_for_and_then_refused(tmp_path: Path, url: str) -> None:

@@ -59,7 +59,6 @@ def test_a_faulty_configuration_is_2_and_makes_nothing(tmp_path: Path) -> None:
         assert not (tmp_path / "state").exists()
 
 
-
 def test_ctrl_c_stops_it_and_leaves_jobs_alone(tmp_path: Path) -> None:
     """Exit code 0: it was asked to stop and did."""
     with shell(tmp_path, TEXT) as pysched:

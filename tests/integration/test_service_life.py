@@ -67,7 +67,6 @@ def test_a_standby_waits_for_the_folder_and_takes_over(service: Served) -> None:
     service.until(service.is_well, "it has taken over")
 
 
-
 def test_a_stale_socket_is_replaced(service: Served) -> None:
     """A socket whose process was killed does not keep the next one out."""
     service.start()

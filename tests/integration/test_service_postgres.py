@@ -113,7 +113,6 @@ def test_a_second_scheduler_stands_by(service: Served, tmp_path: Path) -> None:
         second.until(second.is_well, "it leads")
 
 
-
 def test_an_address_without_a_server_is_waited_for(own_server: GetServer, tmp_path: Path) -> None:
     """The error names the server, not the password; the service stays."""
     server = own_server("postgres")

@@ -272,6 +272,33 @@ def test_a_store_made_from_a_dump_is_older(place: Place, tmp_path: Path) -> None
     execute(place.uri, "DROP DATABASE first", "DROP DATABASE copy")
 
 
+def test_a_user_without_any_rights_but_its_own_schema_will_do(place: Place, url: str, tmp_path: Path) -> None:
+    """Nothing needs a superuser: not the tables, not the locks, not the words to who comes second."""
+    name = re.findall("s_[0-9a-f]+", url)[0]
+    password = "plain"
+    execute(
+        url,
+        f"CREATE ROLE {name} LOGIN PASSWORD '{password}'",
+        f"ALTER SCHEMA {name} OWNER TO {name}",
+    )
+    plain = url.replace(place.uri, replace(place, username=name, password=password).uri)
+    try:
+        with opened(tmp_path / "a", plain) as store:
+            assert not store.raise_generation().older
+            store.apply(Batch(runs=(a_run(),)))
+            assert len(store.runs(RunQuery()).items) == 1
+            assert store.facts().file_bytes > 0
+            store.tidy()
+            with pytest.raises(StoreLocked, match=r"pysched .*, from 127\.0\.0\.1"):
+                Store.open(tmp_path / "b", url=plain)
+            peek = Peek.open(tmp_path, url=plain)
+            assert peek is not None
+            with peek:
+                assert len(peek.open_runs()) == 1
+    finally:
+        execute(url, f"DROP OWNED BY {name}", f"DROP ROLE {name}", f"CREATE SCHEMA IF NOT EXISTS {name}")
+
+
 # --------------------------------------------------------------------------- reading
 
 

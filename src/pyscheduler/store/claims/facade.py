@@ -88,7 +88,7 @@ class Claims:
 
         Refused, with a line `start_refused` in the logbook: a claim that is no longer mine, one whose run was asked to
         be cancelled, an attempt's number or key that is taken, and all of them where I am fenced or my lease is over.
-        Execute nothing before this has returned.
+        Execute nothing before this has returned. Raises ValueError for two claims of one run: drop the older first.
         """
         return self.door.write(lambda on: granting.start(on, self.me, starts))
 

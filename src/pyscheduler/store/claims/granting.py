@@ -215,6 +215,8 @@ def claim(on: Transaction, me: Identity, count: int, node: str, tags: Sequence[s
 def start(on: Transaction, me: Identity, starts: Sequence[Start]) -> set[str]:
     """S3. The runs' rows are locked by run_id, as everywhere."""
     wanted = sorted(starts, key=lambda one: one.run_id)
+    if len({one.run_id for one in wanted}) < len(wanted):
+        raise ValueError("two claims of one run: the older is none any more, and the answer could not tell them apart")
     may: set[str] = set()
     why = "this incarnation is fenced, or its lease is over"
     if holds(on, me):

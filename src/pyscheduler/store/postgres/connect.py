@@ -11,10 +11,14 @@ between must keep one server connection for each of ours (pgbouncer: `pool_mode 
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import psycopg
+from psycopg.abc import PQGen
 from psycopg.rows import TupleRow
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
@@ -24,6 +28,7 @@ from pyscheduler.store.dialects import POSTGRESQL, dialect_of
 from pyscheduler.store.postgres.faults import translated
 
 Connection = psycopg.Connection[TupleRow]
+RV = TypeVar("RV")
 
 OLDEST: Final = 15
 """The oldest release of the server that the store is tested on."""
@@ -34,6 +39,8 @@ WRITE_S: Final = 30.0
 """How long one statement of a writer may take."""
 _KEEPALIVE: Final = {"idle": 10, "interval": 5, "count": 3}
 _PEER_GONE_MS: Final = 20_000
+GRACE_S: Final = 10.0
+"""How much longer than a statement may take its answer is waited for: then the server is taken for stuck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +77,44 @@ def open_writer(address: Address, *, name: str, statement_s: float = WRITE_S) ->
 
     `name` is what the server's own views show. Raises StoreError.
     """
-    settings = {"default_transaction_isolation": "read committed", "statement_timeout": _ms(statement_s)}
-    return _open(address, name, settings)
+    return _open(address, name, {"default_transaction_isolation": "read committed"}, statement_s)
 
 
 def open_reader(address: Address, *, name: str, statement_s: float) -> Connection:
     """Return a connection that cannot change anything. Raises StoreError."""
-    settings = {
-        "default_transaction_isolation": "repeatable read",
-        "default_transaction_read_only": "on",
-        "statement_timeout": _ms(statement_s),
-    }
-    return _open(address, name, settings)
+    settings = {"default_transaction_isolation": "repeatable read", "default_transaction_read_only": "on"}
+    return _open(address, name, settings, statement_s)
 
 
-def _open(address: Address, name: str, settings: dict[str, str]) -> Connection:
+class _Bounded(psycopg.Connection[TupleRow]):
+    """A connection on which no wait for an answer is without end: a server may be reached and yet do nothing."""
+
+    patience_s: float = GRACE_S
+
+    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        """Wait for an answer. Where none comes the connection is closed: nobody could tell what it still says."""
+        patience = self.patience_s if timeout is None else timeout
+        deadline = time.monotonic() + patience
+        try:
+            return super().wait(gen, interval, patience)
+        except psycopg.OperationalError:
+            if time.monotonic() >= deadline:
+                self.close()
+            raise
+
+
+@contextmanager
+def patient(connection: Connection, seconds: float) -> Iterator[None]:
+    """Wait so long for each answer meanwhile: making an index over years of history takes its time."""
+    assert isinstance(connection, _Bounded), "every connection comes from here"
+    before, connection.patience_s = connection.patience_s, seconds
+    try:
+        yield
+    finally:
+        connection.patience_s = before
+
+
+def _open(address: Address, name: str, settings: dict[str, str], statement_s: float) -> Connection:
     given: dict[str, Any] = {
         "connect_timeout": CONNECT_S,
         "keepalives": 1,
@@ -96,13 +126,14 @@ def _open(address: Address, name: str, settings: dict[str, str]) -> Connection:
         "client_encoding": "utf8",
     }
     try:
-        connection = psycopg.connect(**given, autocommit=True)
+        connection = _Bounded.connect(**given, autocommit=True)
     except psycopg.Error as error:
         # libpq's error holds the connection that failed, and that its password: not even as a cause is it kept
         raise translated(error, address.shown) from None
     try:
         _refuse_unfit(connection, address)
-        _agree(connection, settings)
+        _agree(connection, {"statement_timeout": _ms(statement_s), **settings})
+        connection.patience_s = statement_s + GRACE_S
     except psycopg.Error as error:
         connection.close()
         raise translated(error, address.shown) from error

@@ -21,7 +21,7 @@ from pyscheduler.errors import StoreDamaged, StoreError, StoreForeign
 from pyscheduler.store import schema
 from pyscheduler.store.dialects import POSTGRESQL, dialect_of
 from pyscheduler.store.migrate import VERSION_TABLE
-from pyscheduler.store.postgres.connect import Connection
+from pyscheduler.store.postgres.connect import Connection, patient
 from pyscheduler.store.postgres.faults import PUT_BACK, translated
 
 MARKER: Final = "pysched_store"
@@ -34,7 +34,9 @@ CREATE TABLE {MARKER} (
 """
 LOCK: Final = f"({schema.APPLICATION_ID}::bigint << 32) | current_schema()::regnamespace::oid::bigint"
 """The number of every advisory lock of a store: the same for all who use one schema of one database."""
-_PATIENCE: Final = "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = 0"
+UPGRADE_S: Final = 3600.0
+"""How long one statement of an upgrade may take, and another's upgrade be waited for."""
+_PATIENCE: Final = "SET LOCAL lock_timeout = '1h'; SET LOCAL statement_timeout = '1h'"
 _TABLES: Final = """
 SELECT relname FROM pg_class
 WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
@@ -87,16 +89,17 @@ def refuse_no_schema(connection: Connection, where: str) -> None:
 
 def _in_turn(connection: Connection, work: Callable[[], object]) -> None:
     """Do the work in one transaction, alone among all that start."""
-    connection.execute("BEGIN")
-    try:
-        connection.execute(_PATIENCE)
-        connection.execute(f"SELECT pg_advisory_xact_lock({LOCK})")
-        work()
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(psycopg.Error):
-            connection.execute("ROLLBACK")
-        raise
+    with patient(connection, UPGRADE_S):
+        connection.execute("BEGIN")
+        try:
+            connection.execute(_PATIENCE)
+            connection.execute(f"SELECT pg_advisory_xact_lock({LOCK})")
+            work()
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(psycopg.Error):
+                connection.execute("ROLLBACK")
+            raise
 
 
 def _make(connection: Connection) -> None:

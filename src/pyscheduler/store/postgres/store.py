@@ -30,7 +30,7 @@ from pyscheduler.store.dialects import POSTGRESQL
 from pyscheduler.store.faults import translated as translated_of_system
 from pyscheduler.store.files import StoreFiles, Watch
 from pyscheduler.store.postgres import migrate
-from pyscheduler.store.postgres.connect import Address, Connection, address_of, open_writer
+from pyscheduler.store.postgres.connect import WRITE_S, Address, Connection, address_of, open_writer
 from pyscheduler.store.postgres.faults import translated
 from pyscheduler.store.postgres.readers import PostgresReaders
 from pyscheduler.store.postgres.transaction import transact
@@ -77,7 +77,7 @@ class PostgresStore(Store):
         """Return the store, open. Raises what `Store.open` raises."""
         address, name = address_of(url), f"pysched {socket.gethostname()} {os.getpid()}"
         with ExitStack() as undo:
-            writer = open_writer(address, name=name)
+            writer = open_writer(address, name=name, statement_s=WRITE_S)
             undo.callback(writer.close)
             try:
                 if not sync:
