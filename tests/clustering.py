@@ -72,7 +72,7 @@ class Cluster:
         self.effects = home / "effects"
         self.nodes: dict[str, Served] = {}
 
-    def node(self, name: str, *, host: str | None = None) -> Served:
+    def node(self, name: str, *, host: str | None = None, wrapper: tuple[str, ...] = ()) -> Served:
         """Return a scheduler that is not started yet; `host` makes two of them share a machine."""
         folder = self.home / name
         folder.mkdir()
@@ -83,7 +83,7 @@ class Cluster:
             "PYSCHED_HOST_ID": host or f"host of {name}",
             "EFFECTS": str(self.effects),
         }
-        self.nodes[name] = Served(folder, self.text, env=env)
+        self.nodes[name] = Served(folder, self.text, env=env, wrapper=wrapper)
         return self.nodes[name]
 
     def done(self) -> list[str]:

@@ -60,7 +60,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
         "reload": Entry("reload", "reload_", "Put the configuration as it is on disk into force."),
         "nodes": Entry("nodes", "nodes", "List the schedulers that share this store."),
         "drain": Entry("nodes", "drain", "Let a node claim nothing more; what it runs goes on."),
-        "fence": Entry("nodes", "fence", "Take everything away from a node that is gone."),
+        "fence": Entry("nodes", "fence", "Take everything away from a node that is gone for good."),
         "drill": Entry("drill", "drill", "Hand the lead over to another scheduler, and measure it."),
         "replay": Entry("alerts", "replay", "Try dead deliveries of an alert again."),
         "catch-up": Entry("catch_up", "catch_up", "Decide about firings missed by a restored store."),

@@ -12,7 +12,7 @@ from pyscheduler.config.reading import Value
 from pyscheduler.config.schema_job import Shape, key
 from pyscheduler.config.values import BadValue
 from pyscheduler.model.cluster import ClusterSettings
-from pyscheduler.model.job import Settings
+from pyscheduler.model.job import RebootSpec, Settings
 from pyscheduler.model.lease import Timing
 from pyscheduler.rules.leases import seconds, timing
 
@@ -94,8 +94,14 @@ def cluster_settings(given: Mapping[str, Any], spot: Spot | None) -> ClusterSett
 
 
 def check_nodes(drafts: Mapping[str, Draft], settings: Settings) -> None:
-    """Complain of jobs that are placed on nodes where the store is one machine's own: there is only the one node."""
+    """Complain of jobs that are placed on nodes where the store is one machine's own, and of boots where it is shared.
+
+    A boot is one machine's: whichever leads would take its own for everybody's.
+    """
     for draft in drafts.values():
+        if settings.store is not None and any(isinstance(spec, RebootSpec) for spec in draft.job.schedules):
+            what = "fires when a machine boots, and on a shared store nobody can say which machine that is"
+            draft.spot.error(("schedule",), what, "let a unit of that machine run `pysched trigger`", at_key=True)
         for name in ("node", "node_tags") if settings.store is None else ():
             if getattr(draft.job, name):
                 what = "places it on a node of a cluster, and this store is not shared"

@@ -119,7 +119,7 @@ class Pruner:
         folder = engine.config.settings.state_dir / "status"
         if not folder.is_dir():
             return
-        keys = await asyncio.to_thread(engine.store.keys_of_runs, _runs_in(folder))
+        keys = await asyncio.to_thread(engine.store.keys_of_runs, runs_in(folder))
         live = engine.desk.live_keys
 
         def known(key: str) -> bool | None:
@@ -132,7 +132,7 @@ class Pruner:
         self.strangers = strangers
 
 
-def _runs_in(folder: Path) -> set[str]:
+def runs_in(folder: Path) -> set[str]:
     """Return the run ids that file names in the state folder carry: `<run_id>.<attempt>.<key>.json…`."""
     stems = (name.partition(".json") for name in os.listdir(folder))
     return {stem.rsplit(".", 2)[0] for stem, dot, _ in stems if dot}

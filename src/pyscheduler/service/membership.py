@@ -25,6 +25,7 @@ from pyscheduler.cluster.succession import Successor
 from pyscheduler.config import Config
 from pyscheduler.engine.machine import boot_id
 from pyscheduler.engine.ports import Clock, Launcher
+from pyscheduler.engine.prune import runs_in
 from pyscheduler.errors import StoreError, StoreUnavailable
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.lease import Identity
@@ -39,6 +40,7 @@ LOOK_S: Final = 1.0
 LOOK_OFTEN_S: Final = 0.2
 """How often a standby reads the authority's row, and how often once its lease is over (claims.md C8)."""
 TRY_AGAIN_S: Final = 1.0
+TIDY_S: Final = 3600.0
 FENCED_END_S: Final = 15.0
 """How long the attempts of a fenced incarnation may take to end before the next one begins."""
 
@@ -131,12 +133,13 @@ class Membership:
         self._joined.set()
         me = claims.me
         log.info("node %s joined the cluster as %s, room for %d", me.node, me.inc_id[:8], me.capacity)
-        sweeping = asyncio.create_task(self._sweep(node), name="sweep")
+        beside = [asyncio.create_task(self._sweep(node)), asyncio.create_task(self._tidy())]
         try:
             await node.run()
         finally:
-            sweeping.cancel()
-            await asyncio.gather(sweeping, return_exceptions=True)
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
         if node.fenced.is_set():
             await node.bury(FENCED_END_S)
             await asyncio.to_thread(claims.close)
@@ -170,6 +173,18 @@ class Membership:
                 log.exception("a sweep has failed; the next one follows")
             self._wish_looks.set()
             await asyncio.sleep(timing.sweep_s)
+
+    async def _tidy(self) -> None:
+        """Remove what attempts that are over have left in our folder; at once, and then once an hour."""
+        folder = self._state_dir / "status"
+        while True:
+            try:
+                if folder.is_dir():
+                    keys = await asyncio.to_thread(lambda: self.reader.keys_of_runs(runs_in(folder)))
+                    await self._launcher.sweep(folder, keys.get)
+            except (StoreError, OSError) as error:
+                log.warning("%s cannot be tidied now: %s", folder, error)
+            await asyncio.sleep(TIDY_S)
 
     async def leave(self) -> None:
         """Stop being a node: what runs goes on under its minders, and the next process here adopts it."""

@@ -1,0 +1,79 @@
+"""`scheduler.cluster:` and what places a job on a node: what holds together, and what is refused in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyscheduler.config import Config, ConfigError, load_config
+
+HEAD = """
+scheduler:
+  store: postgresql+psycopg://u@h/d
+  cluster: {%s}
+jobs:
+  load: {command: "true", schedule: manual%s}
+"""
+
+
+def loaded(tmp_path: Path, cluster: str, job: str = "", *, text: str = HEAD) -> Config:
+    file = tmp_path / "pysched.yaml"
+    file.write_text(text % (cluster, job))
+    return load_config(file, env={"SECRET": "0123456789abcdef"})
+
+
+def refused(tmp_path: Path, cluster: str, job: str = "", *, text: str = HEAD) -> str:
+    with pytest.raises(ConfigError) as caught:
+        loaded(tmp_path, cluster, job, text=text)
+    return str(caught.value)
+
+
+def test_every_key_arrives(tmp_path: Path) -> None:
+    """Lengths may be fractions of a second; what depends on another follows it."""
+    found = loaded(
+        tmp_path,
+        "node: a, node_tags: [gpu, gpu], capacity: 3, address: 'a.b:80', secret: '${SECRET}', heartbeat: 0.5s,"
+        " lease: 8s, margin: 3s, kill_grace: 1s, reclaim_after: 6h",
+        ", node: b, node_tags: [gpu], on_lost: fail",
+    )
+    cluster, job = found.settings.cluster, found.jobs["load"]
+    assert (cluster.node, cluster.tags, cluster.capacity, cluster.address) == ("a", ("gpu",), 3, "a.b:80")
+    assert (cluster.secret, "0123" in repr(cluster)) == ("0123456789abcdef", False)
+    assert (cluster.timing.heartbeat_s, cluster.timing.sweep_s, cluster.timing.reclaim_after_s) == (0.5, 0.5, 21600.0)
+    assert (job.node, job.node_tags, job.on_lost) == ("b", ("gpu",), "fail")
+
+
+@pytest.mark.parametrize("length", ["0", "-1s", "nan", "inf", "true", "soon"])
+def test_a_window_of_nothing_is_refused_in_every_form(tmp_path: Path, length: str) -> None:
+    """B2: zero, less, no number."""
+    assert "reclaim_after" in refused(tmp_path, f"reclaim_after: '{length}'")
+
+
+def test_times_that_do_not_hold_together_are_refused(tmp_path: Path) -> None:
+    """In a sentence that names both."""
+    assert "three heartbeats" in refused(tmp_path, "heartbeat: 30s")
+
+
+def test_a_short_secret_is_refused(tmp_path: Path) -> None:
+    """It acts in everybody's name."""
+    assert "16 characters" in refused(tmp_path, "secret: short")
+
+
+def test_what_is_not_active_yet_is_an_unknown_key(tmp_path: Path) -> None:
+    """No silent narrowing: nobody believes in a key that does nothing."""
+    assert "on_uncertain" in refused(tmp_path, "", ", on_uncertain: stop")
+
+
+def test_a_boot_is_no_firing_of_a_cluster(tmp_path: Path) -> None:
+    """It is one machine's, and whichever leads would take its own for everybody's."""
+    text = HEAD.replace("schedule: manual", "schedule: '@reboot'")
+    assert "which machine that is" in refused(tmp_path, "", text=text)
+
+
+def test_a_cluster_needs_a_store_that_is_shared(tmp_path: Path) -> None:
+    """And so does a job that is placed on a node."""
+    alone = "scheduler: {cluster: {%s}}\njobs:\n  load: {command: 'true', schedule: manual%s}\n"
+    said = refused(tmp_path, "node: a", ", node: b", text=alone)
+    assert "a cluster needs a store that its schedulers share" in said
+    assert "places it on a node of a cluster" in said
