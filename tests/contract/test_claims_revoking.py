@@ -326,6 +326,16 @@ def test_a_one_shot_pass_sees_through_the_mark_of_an_earlier_one(meeting: Meetin
     assert other.stale("a") is None
 
 
+def test_a_mark_from_before_the_servers_start_counts_no_more(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """claims.md B23 for one-shot passes: while the server was away nobody could renew. A file has no server."""
+    with a_meeting(request, tmp_path, "postgres") as meeting:
+        _, other, _, _ = two(meeting)
+        meeting.run("UPDATE leases SET stale_seq = 0, stale_at = 1 WHERE name = 'a'")
+        assert other.stale("a") is None
+        meeting.run(f"UPDATE leases SET stale_at = {round(meeting.now.timestamp() - 60) * 1_000_000} WHERE name = 'a'")
+        assert other.stale("a") == Seen("a", 0)
+
+
 def test_s7b_retries_are_not_mixed_up_with_lost_starts(meeting: Meeting) -> None:
     """A run that waits for its next try is nobody's: fencing its last owner leaves it alone."""
     one, other, running, _ = two(meeting)

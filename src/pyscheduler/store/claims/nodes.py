@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import and_, bindparam, case, delete, exists, func, insert, or_, select, update
+from sqlalchemy import and_, bindparam, case, delete, exists, func, insert, literal_column, or_, select, update
 
 from pyscheduler.model.lease import AUTHORITY, DAY_S, Identity, Seen, Timing
 from pyscheduler.store import schema
@@ -29,7 +29,7 @@ from pyscheduler.store.claims.words import (
     tags_of,
     tags_text,
 )
-from pyscheduler.store.dialects import insert_of
+from pyscheduler.store.dialects import SQLITE, insert_of
 from pyscheduler.store.rows import Row
 from pyscheduler.store.statements import Executable, any_row, compiled, made
 
@@ -93,13 +93,23 @@ _MARK_STALE: Final = compiled(
         or_(leases.stale_seq.is_(None), leases.stale_seq != leases.hb_seq),
     )
 )
-_STALE: Final = compiled(
-    select(leases.hb_seq).where(
+_SERVER_START: Final = "(EXTRACT(EPOCH FROM pg_postmaster_start_time()) * 1000000)::BIGINT"
+
+
+def _stale(dialect: str) -> Executable:
+    """Find a mark of the observation time ago.
+
+    One from before the server's start counts no more: while it was away nobody could renew, and gets the time to.
+    """
+    found = select(leases.hb_seq).where(
         leases.name == bindparam("who"),
         leases.stale_seq == leases.hb_seq,
         leases.stale_at + bindparam("observe_us", type_=schema.BIG) < db_now(),
     )
-)
+    return found if dialect == SQLITE else found.where(leases.stale_at > literal_column(_SERVER_START))
+
+
+_STALE: Final = made(_stale)
 _DRAIN: Final = compiled(
     update(schema.leases)
     .values(draining=bindparam("draining"))
