@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from pyscheduler.cluster.honoured import check_jobs
 from pyscheduler.cluster.orders import works_of_config
@@ -17,10 +18,14 @@ def scheduler_of(config: Config, environ: Mapping[str, str]) -> Scheduler:
     check_jobs(config)
     settings = config.settings
     works = works_of_config(config, environ=environ, boot_id=machine.boot_id())
+    cluster, times = settings.cluster, asdict(settings.cluster.timing)
     return Scheduler(
-        Schedule(name=settings.name),
+        Schedule(name=settings.name).reclaim_after(times.pop("reclaim_after_s")),
         settings.store or settings.state_dir,
         state_dir=settings.state_dir,
+        timing={name.removesuffix("_s"): value for name, value in times.items()},
+        node=cluster.node,
+        tags=cluster.tags,
         environ=environ,
         works=works,
     )

@@ -19,25 +19,28 @@ from pyscheduler.store.claims.opening import open_door
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """A store, and this host's folder for it. `evidence` lives as long as the scheduler: it remembers what it saw."""
+    """A store, and this host's folder for it; `named` is the host's name, empty for its own, and then its tags.
+
+    `evidence` lives as long as the scheduler: it remembers what it saw.
+    """
 
     store: str
     state_dir: Path
     timing: Timing
-    node: str
+    named: tuple[str, ...]
     evidence: Evidence
 
     def enter(self) -> Claims:
         """Return the dealings of a new incarnation. Raises StoreError."""
         self.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        me = identity(state_dir=self.state_dir, node=self.node)
+        me = identity(state_dir=self.state_dir, node=self.named[0], tags=self.named[1:])
         heart = open_door(self.store, self.state_dir, name="pysched heart", statement_s=self.timing.heartbeat_timeout_s)
         return Claims(self._door(), me, self.timing, heart=heart)
 
     @contextmanager
     def looking(self) -> Iterator[Claims]:
         """Give the store to who only asks. Raises StoreError."""
-        claims = Claims(self._door(), identity(state_dir=self.state_dir, node=self.node), self.timing)
+        claims = Claims(self._door(), identity(state_dir=self.state_dir, node=self.named[0]), self.timing)
         try:
             yield claims
         finally:
@@ -52,7 +55,7 @@ def entrance(
     state_dir: str | os.PathLike[str] | None,
     reclaim_after_s: float,
     timing: Mapping[str, object],
-    node: str,
+    named: tuple[str, ...],
     clock: Clock,
 ) -> Entrance:
     """Return the way into a store. Raises BadSchedule where times do not hold together or a folder is lacking."""
@@ -66,4 +69,4 @@ def entrance(
     except ValueError as error:
         raise BadSchedule(str(error)) from None
     evidence = Evidence(times, clock.boottime)
-    return Entrance(address if is_server else os.fspath(folder), folder, times, node, evidence)
+    return Entrance(address if is_server else os.fspath(folder), folder, times, named, evidence)

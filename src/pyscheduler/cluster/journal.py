@@ -41,6 +41,8 @@ class Journal:
         self._fd = descriptor
         self._boot_id = boot_id
         self._open: dict[tuple[str, int], tuple[Report, float | None]] = {}
+        self._is_torn = False
+        """Whether the file may end in half a line."""
 
     @classmethod
     def begin(cls, state_dir: Path, inc_id: str, boot_id: str) -> Journal:
@@ -83,17 +85,18 @@ class Journal:
             self._fd = -1
 
     def _append(self, line: dict[str, object]) -> None:
-        data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        data = (b"\n" if self._is_torn else b"") + json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        self._is_torn = True  # until it is known that the line is whole
         if os.write(self._fd, data) < len(data):
             raise OSError(f"{self.path}: the disk is full")
+        self._is_torn = False
         os.fsync(self._fd)
 
     def _read(self) -> None:
         data = os.pread(self._fd, os.fstat(self._fd).st_size, 0)
         for text in data.split(b"\n")[:-1]:
             self._take(text)
-        if data and not data.endswith(b"\n"):
-            os.write(self._fd, b"\n")  # what follows is a line of its own
+        self._is_torn = bool(data) and not data.endswith(b"\n")  # what follows is a line of its own
 
     def _take(self, text: bytes) -> None:
         try:

@@ -128,7 +128,8 @@ class Maker:
                 on_lost=self._works[name].on_lost,
                 state=state,
                 reason=reason,
-                tags=(job_tag(name),),
+                node=self._works[name].job.node or "",
+                tags=(job_tag(name), *self._works[name].job.node_tags),
             )
 
         skipped = [made(firing, RunState.SKIPPED, STILL_GOES) for firing in due.skipped]

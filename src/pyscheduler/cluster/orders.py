@@ -141,7 +141,7 @@ def works_of_config(config: Config, *, environ: Mapping[str, str], boot_id: str)
     """Return the works of a configuration's enabled jobs that have a schedule, by name."""
     orders = Orders(config, 1, environ, boot_id)
     return {
-        job.name: JobWork(job, Dated(config.timetable(job.name), _label(job)), orders)
+        job.name: JobWork(job, Dated(config.timetable(job.name), _label(job)), orders, _on_lost(job))
         for job in config.jobs.values()
         if job.enabled and job.schedules
     }
@@ -190,6 +190,11 @@ def _job_of(task: Task) -> Job:
         catch_up=CatchUp.ALL,
         max_log_bytes=None,
     )
+
+
+def _on_lost(job: Job) -> OnLost:
+    """Return who decides about a lost attempt: here its run is tried again unless the job forbids it (DESIGN 6)."""
+    return OnLost.RERUN if job.on_lost is None else OnLost(job.on_lost)
 
 
 def _label(job: Job) -> str:

@@ -17,7 +17,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Final, TypeVar
@@ -54,7 +54,7 @@ class Scheduler:
     `store` is the folder of a SQLite store, which is made, or the address of a PostgreSQL one; then `state_dir` names
     the folder for what this host needs besides (notes of attempts, journal, logs). `now` stands in for the database's
     clock when it is asked what is due; leases always go by the database's. `timing` is claims.md C3, checked. `node`
-    is the name that lists show. Raises BadSchedule, StoreError.
+    is the name that lists show, `tags` what this host has that jobs ask for. Raises BadSchedule, StoreError.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class Scheduler:
         now: Callable[[], datetime] | None = None,
         timing: Mapping[str, object] | None = None,
         node: str = "",
+        tags: Sequence[str] = (),
         environ: Mapping[str, str] | None = None,
         works: Mapping[str, Work] | None = None,
         clock: Clock | None = None,
@@ -76,7 +77,9 @@ class Scheduler:
         self._environ = dict(os.environ if environ is None else environ)
         self._works = works
         self._clock = clock or SystemClock()
-        self._entrance: Entrance = entrance(store, state_dir, schedule.reclaim_after_s, timing or {}, node, self._clock)
+        self._entrance: Entrance = entrance(
+            store, state_dir, schedule.reclaim_after_s, timing or {}, (node, *tags), self._clock
+        )
         self._bound_s = outcome_bound_s
         self._boot_id = machine.boot_id()
         self._busy = threading.Lock()

@@ -20,8 +20,8 @@ from pyscheduler.cluster.making import job_tag
 from pyscheduler.cluster.orders import Work
 from pyscheduler.cluster.tally import Tally
 from pyscheduler.engine.ports import Clock
-from pyscheduler.errors import StoreError
-from pyscheduler.store.claims import Beat, Claim, Claims
+from pyscheduler.errors import Conflict, StoreError
+from pyscheduler.store.claims import Beat, Claim, Claims, OnLost
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -106,10 +106,15 @@ class Shift:
     # ----------------------------------------------------------------------- claiming, and minding to the end
 
     async def claim(self, count: int) -> list[Claim]:
-        """S2, for runs of our works, in the order in which they are to start. Raises StoreError."""
+        """S2, for runs of our works, in the order in which they are to start. Raises StoreError, Conflict."""
         if count <= 0 or self.is_over:
             return []
-        return sorted(await self.grants.claim(count, map(job_tag, self.works)), key=self.turn_of)
+        found = await self.grants.claim(count, map(job_tag, self.works))
+        if any(claim.on_lost is OnLost.ENGINE for claim in found):
+            await self.grants.hand_back(found)
+            what = "this store has runs that `pysched serve` has made"
+            raise Conflict(what, mend="let it run these jobs, or give tick and work a store of their own")
+        return sorted(found, key=self.turn_of)
 
     def turn_of(self, claim: Claim) -> tuple[int, datetime, int]:
         """Return a claim's place in the line: the critical first, then the older, then as the tasks were declared."""

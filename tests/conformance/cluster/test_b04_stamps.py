@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from pyscheduler.cluster import Schedule, Task
 from tests.conformance.cluster.kit import LEASE_S, Ticking, World, numbers, until
 
 MANY = 8
+
+pytestmark = pytest.mark.alone  # a heartbeat each fifth of a second wants a processor that is not taken
 
 
 def test_a_slow_drain_gives_nothing_away(world: World) -> None:

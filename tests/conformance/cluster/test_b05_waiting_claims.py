@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from pyscheduler.cluster import Task
 from tests.conformance.cluster.kit import LEASE_S, Ticking, World, numbers, until
+
+pytestmark = pytest.mark.alone  # a heartbeat each fifth of a second wants a processor that is not taken
 
 
 def test_a_wait_of_three_leases_loses_nothing(world: World) -> None:
