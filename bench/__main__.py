@@ -25,6 +25,7 @@ ALL = [
     "streams",
     "command_line",
     "pepper",
+    "cluster",
 ]
 
 

@@ -70,3 +70,15 @@ def _job(name: str, seconds: float) -> str:
 
 
 _HEAD: Final = WORK_JOBS.partition("jobs:\n")[0] + "jobs:\n"
+
+
+def serve(timing: dict[str, float], **more: Any) -> Crew:
+    """`pysched serve` with the same jobs: one leads, all run them."""
+    times = "".join(f"    {name}: {seconds}s\n" for name, seconds in timing.items() if name not in _DERIVED)
+    place = f"  listen: 127.0.0.1:0\n  cluster:\n    node: @NODE@\n    secret: sixteen letters and more\n{times}"
+    config = WORK_JOBS.replace("defaults:", f"{place}defaults:", 1)
+    return Crew(("serve",), config, **{"steps": WORK_STEPS, **more})
+
+
+_DERIVED: Final = ("authority_margin", "heartbeat_timeout")
+"""Times that the configuration does not name."""

@@ -5,7 +5,8 @@ milliseconds and not a second of CPU. Each gets, from its environment, what only
 pretends to be on, short times, a mistake on purpose (`mutants.py`).
 
 In: a JSON line {"name", "argv", "env", "log", "cwd"} for each scheduler to start. Out: {"name", "pid"}, and
-{"name", "pid", "code"} when it has ended. When its input ends, it ends, and its schedulers go on.
+{"name", "pid", "code"} when it has ended. When its input ends, because the test has ended or was killed, it
+kills those that still live, and ends.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main() -> None:
         if ready:
             piece = os.read(0, 65536)
             if not piece:
-                return
+                return _end(names)
             *lines, pending = (pending + piece).split(b"\n")
             for line in lines:
                 order = json.loads(line)
@@ -43,6 +44,11 @@ def main() -> None:
                 names[pid] = order["name"]
                 _say({"name": order["name"], "pid": pid})
         _reap(names)
+
+
+def _end(names: dict[int, str]) -> None:
+    for pid in names:
+        os.kill(pid, signal.SIGKILL)
 
 
 def _reap(names: dict[int, str]) -> None:

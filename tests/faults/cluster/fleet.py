@@ -43,7 +43,7 @@ class Crew:
 
     argv: tuple[str, ...]
     config: str
-    """The YAML, in which `@STATE@` stands for the scheduler's own folder, and `@FOLDER@` for the test's."""
+    """The YAML. In it `@STATE@` is the scheduler's own folder, `@NODE@` its name, and `@FOLDER@` the test's folder."""
     hosts: int = 3
     processes: int = 2
     env: tuple[tuple[str, str], ...] = ()
@@ -76,7 +76,9 @@ class Slot:
         self.number = number
         self.home = fleet.folder / f"h{host}.p{number}"
         self.home.mkdir()
-        config = fleet.crew.config.replace("@STATE@", str(self.home / "state"))
+        config = fleet.crew.config.replace("@STATE@", str(self.home / "state")).replace(
+            "@NODE@", self.app.replace(".", "-")
+        )
         (self.home / "pysched.yaml").write_text(config.replace("@FOLDER@", str(fleet.folder)))
         self.life: Life | None = None
         self.due_s: float | None = None

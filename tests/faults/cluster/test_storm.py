@@ -6,17 +6,16 @@
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.faults.cluster.crews import PATIENT, SHORT, work
+from tests.faults.cluster.crews import PATIENT, SHORT, serve, work
 from tests.faults.cluster.ending import BITES
-from tests.faults.cluster.fleet import Ground
+from tests.faults.cluster.fleet import Crew, Ground
 from tests.faults.cluster.nemesis import Plan, calm, outage, storm
 from tests.faults.cluster.ready import side_by_side
 from tests.faults.cluster.tale import Tale, tell
@@ -25,30 +24,33 @@ HOSTS, PROCESSES = 3, 2
 LENGTH_S = 6.0
 STORMS = 16
 SOAK_S = 3600.0
+SAMPLE_S = 60.0
 
 
-def plans(storms: int) -> Iterator[Plan]:
+Seed = tuple[Callable[[dict[str, float]], Crew], Plan]
+
+
+def seeds(storms: int) -> Iterator[Seed]:
     """Yield the seeds of a test run: without a fault, with an outage for all, and storms."""
-    yield calm(1, length_s=4.0)
-    yield calm(2, length_s=4.0)
-    for seed in (3, 4):
-        yield outage(seed, hosts=HOSTS, lease_s=PATIENT["lease"], length_s=3.0)
-    for seed in range(100, 100 + storms):
-        yield storm(seed, hosts=HOSTS, processes=PROCESSES, length_s=LENGTH_S)
+    quiet = [calm(1, length_s=4.0), calm(2, length_s=4.0)]
+    quiet += [outage(seed, hosts=HOSTS, lease_s=PATIENT["lease"], length_s=3.0) for seed in (3, 4)]
+    stormy = [storm(100 + n, hosts=HOSTS, processes=PROCESSES, length_s=LENGTH_S) for n in range(storms)]
+    return ((work, plan) for plan in quiet + stormy)
 
 
-def play(folder: Path, ground: Ground, plan: Plan) -> Tale:
+def play(folder: Path, ground: Ground, seed: Seed) -> Tale:
+    crew, plan = seed
     place = folder / f"seed{plan.seed}"
     place.mkdir()
-    tale = tell(place, work(PATIENT if plan.quiet else SHORT), ground, plan)
-    print(tale, flush=True)
+    tale = tell(place, crew(PATIENT if plan.quiet else SHORT), ground, plan)
+    print(crew.__name__, tale, flush=True)
     return tale
 
 
-def play_all(folder: Path, grounds: list[Ground], plans: Iterator[Plan]) -> list[Tale]:
+def play_all(folder: Path, grounds: list[Ground], seeds: Iterator[Seed]) -> list[Tale]:
     """Play them side by side, as many at a time as there are grounds."""
     tales: list[Tale] = []
-    side_by_side(grounds, plans, lambda ground, plan: tales.append(play(folder, ground, plan)))
+    side_by_side(grounds, seeds, lambda ground, seed: tales.append(play(folder, ground, seed)))
     return tales
 
 
@@ -65,16 +67,15 @@ def judge(tales: list[Tale]) -> None:
 @pytest.mark.timeout(600)
 def test_every_invariant_holds_under_every_seed(tmp_path: Path, grounds: list[Ground]) -> None:
     """Twenty seeds; the faults bite, and nobody who lives is robbed where nothing but the store was away."""
-    judge(play_all(tmp_path, grounds, plans(STORMS)))
+    judge(play_all(tmp_path, grounds, seeds(STORMS)))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(2 * SOAK_S)
 def test_every_invariant_holds_for_an_hour(tmp_path: Path, grounds: list[Ground], pytestconfig: pytest.Config) -> None:
-    """The same with ever new seeds, and longer ones."""
-    if not pytestconfig.getoption("--soak"):
-        pytest.skip("`make soak-cluster` asks for it")
-    until = time.monotonic() + float(os.environ.get("SOAK_S", SOAK_S))
-    seeds = itertools.takewhile(lambda _: time.monotonic() < until, itertools.count(1000))
-    long = (storm(seed, hosts=HOSTS, processes=PROCESSES, length_s=20.0) for seed in seeds)
+    """The same with ever new seeds, longer ones, and `serve` in turns; a minute where nobody asks for an hour."""
+    until = time.monotonic() + (SOAK_S if pytestconfig.getoption("--soak") else SAMPLE_S)
+    numbers = itertools.takewhile(lambda _: time.monotonic() < until, itertools.count(1000))
+    plans = (storm(number, hosts=HOSTS, processes=PROCESSES, length_s=20.0) for number in numbers)
+    long = zip(itertools.cycle((work, serve)), plans, strict=False)
     judge(play_all(tmp_path, grounds, long))
