@@ -74,6 +74,8 @@ def needed(route: Route) -> str | None:
         return None
     if path.startswith(("/admin", "/api/admin", "/api/sessions", "/api/links", "/api/audit")):
         return "admin"
+    if path.startswith("/api/nodes/") and method in UNSAFE:
+        return "admin"
     if path.startswith("/api/configs"):
         return "operator"
     return "viewer" if looks or route == ("POST", "/logout") else "operator"

@@ -3,7 +3,8 @@
 What must always hold besides what `store/store.py` says: while it is open, an advisory lock of the writer's session
 tells that somebody decides by this store. Unless it is `shared`, it has one holder, and a second scheduler is refused;
 those that share it agree by their claims, and keep out who does not. The lock goes with the session: so once it is had
-again, whatever an old session has still sent is settled, and an unknown COMMIT can be read back.
+again, whatever an old session has still sent is settled, and an unknown COMMIT can be read back. (Among those that
+share it the authority's new epoch does the same: it waits for a transaction under the old one, and refuses a later.)
 
 A writer whose connection is lost stays lost: in the meantime somebody else may have had the lock. Whoever needs the
 store opens it again and reads it, as after every failure (DESIGN 3).
