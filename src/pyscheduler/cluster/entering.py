@@ -3,18 +3,45 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from pyscheduler.cluster.evidence import Evidence
 from pyscheduler.cluster.identity import identity
 from pyscheduler.engine.ports import Clock
-from pyscheduler.errors import BadSchedule
+from pyscheduler.errors import BadSchedule, StoreError
 from pyscheduler.rules.leases import timing as timing_of
-from pyscheduler.store.claims import Claims, Door, Timing
+from pyscheduler.store.claims import Claims, Door, Timing, Transaction
 from pyscheduler.store.claims.opening import open_door
+
+T = TypeVar("T")
+
+
+class Watched:
+    """A door whose every failure is told: after it, what was seen of others counts no more (claims.md C3)."""
+
+    def __init__(self, door: Door, failed: Callable[[], None]) -> None:
+        self._door, self._failed = door, failed
+
+    @property
+    def dialect(self) -> str:
+        """The database's."""
+        return self._door.dialect
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Do the work in one transaction. Raises StoreError, when that was told."""
+        try:
+            return self._door.write(work)
+        except StoreError:
+            self._failed()
+            raise
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self._door.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +62,8 @@ class Entrance:
         self.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         me = identity(state_dir=self.state_dir, node=self.named[0], tags=self.named[1:])
         heart = open_door(self.store, self.state_dir, name="pysched heart", statement_s=self.timing.heartbeat_timeout_s)
-        return Claims(self._door(), me, self.timing, heart=heart)
+        doors = (Watched(door, self.evidence.forget) for door in (self._door(), heart))
+        return Claims(next(doors), me, self.timing, heart=next(doors))
 
     @contextmanager
     def looking(self) -> Iterator[Claims]:

@@ -73,10 +73,12 @@ _HEAD: Final = WORK_JOBS.partition("jobs:\n")[0] + "jobs:\n"
 
 
 def serve(timing: dict[str, float], **more: Any) -> Crew:
-    """`pysched serve` with the same jobs: one leads, all run them."""
+    """`pysched serve` with the same jobs: one leads, all run them, four each (`max_running` is the whole cluster's)."""
     times = "".join(f"    {name}: {seconds}s\n" for name, seconds in timing.items() if name not in _DERIVED)
-    place = f"  listen: 127.0.0.1:0\n  cluster:\n    node: @NODE@\n    secret: sixteen letters and more\n{times}"
-    config = WORK_JOBS.replace("defaults:", f"{place}defaults:", 1)
+    place = (
+        "  listen: 127.0.0.1:0\n  cluster:\n    node: @NODE@\n    capacity: 4\n    secret: sixteen letters and more\n"
+    )
+    config = WORK_JOBS.replace("defaults:", f"{place}{times}defaults:", 1).replace("max_running: 4", "max_running: 24")
     return Crew(("serve",), config, **{"steps": WORK_STEPS, **more})
 
 
