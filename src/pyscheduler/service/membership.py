@@ -23,6 +23,7 @@ from pyscheduler.cluster.node import Node
 from pyscheduler.cluster.recipes import Recipes
 from pyscheduler.cluster.succession import Successor
 from pyscheduler.config import Config
+from pyscheduler.config.stored import has_texts_of
 from pyscheduler.engine.machine import boot_id
 from pyscheduler.engine.ports import Clock, Launcher
 from pyscheduler.engine.prune import runs_in
@@ -295,8 +296,12 @@ class Membership:
         Raises ConfigError where the store's cannot be used here.
         """
         record = await asyncio.to_thread(store.latest_config)
-        if record is None or record.digest == own.digest or record.loaded_at < read_at:
+        if record is None or record.digest == own.digest:
+            return own
+        is_the_same = has_texts_of(record, own)
+        if record.loaded_at < read_at and not is_the_same:
             return own
         config = await self.recipes.config(record)
-        log.info("configuration %d of the store goes on; our own file differs from it", record.version)
+        if not is_the_same:
+            log.info("configuration %d of the store goes on; our own file differs from it", record.version)
         return config
