@@ -182,6 +182,8 @@ class Scheduler:
                 made = await shift.call(lambda: maker.make(now))
                 for _ in range(made.skipped):
                     shift.tally.end(TaskStatus.SKIPPED)
+                if not made.asked:
+                    log.warning("another scheduler is making runs: what became due meanwhile is left to the next pass")
                 due = await self._claim_all(shift)
                 if not due:
                     break
