@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
+from pyscheduler.cluster import arrears
 from pyscheduler.cluster.evidence import Evidence
 from pyscheduler.cluster.identity import identity
 from pyscheduler.cluster.node import Node
@@ -176,12 +177,14 @@ class Membership:
             await asyncio.sleep(timing.sweep_s)
 
     async def _tidy(self) -> None:
-        """Remove what attempts that are over have left in our folder; at once, and then once an hour."""
+        """Tell of ends that are owed, and remove what is over from our folder; at once, and then once an hour."""
         folder = self._state_dir / "status"
         while True:
             try:
                 if folder.is_dir():
-                    keys = await asyncio.to_thread(lambda: self.reader.keys_of_runs(runs_in(folder)))
+                    here = await asyncio.to_thread(runs_in, folder)
+                    await arrears.pay(self.claims, self._launcher, self._clock, folder, here)
+                    keys = await asyncio.to_thread(self.reader.keys_of_runs, here)
                     await self._launcher.sweep(folder, keys.get)
             except (StoreError, OSError) as error:
                 log.warning("%s cannot be tidied now: %s", folder, error)
