@@ -59,7 +59,7 @@ def nodes(made: Crew, ground: Ground) -> Iterator[Fleet]:
 def runs_per_second(kind: str, ground: Ground, jobs: int, seconds: float) -> None:
     """So many jobs are due each second, more than can be done."""
     lines = "".join(f'  j{n:04d}: {{command: ["true"], schedule: "* * * * * *"}}\n' for n in range(jobs))
-    with nodes(crew(kind, lines, 16), ground) as found:
+    with nodes(crew(kind, lines, 16 if kind == "work" else 16 * NODES), ground) as found:
         found.until(lambda: count(found, DONE) > jobs, "the first hundreds have ended")
         before, began = count(found, DONE), time.monotonic()
         time.sleep(seconds)

@@ -78,6 +78,25 @@ def test_s9_a_lease_that_is_over_must_also_have_stood_still(meeting: Meeting) ->
     assert not one.renew_authority(epoch)
 
 
+def test_s9_by_the_mark_of_an_earlier_pass(meeting: Meeting) -> None:
+    """claims.md C3: the row stood still since; a mark is of one epoch, whose count begins at nothing."""
+    one, epoch = leader(meeting)
+    other = meeting.join("b")
+    other.mark_stale(Seen(AUTHORITY, 0, epoch + 1))
+    meeting.advance(TIMING.authority_lease_s + 1)
+    assert other.stale(AUTHORITY) is None
+    other.mark_stale(Seen(AUTHORITY, 0, epoch))
+    meeting.advance(TIMING.authority_observe_s)
+    assert other.stale(AUTHORITY) is None
+    meeting.advance(1)
+    seen = other.stale(AUTHORITY)
+    assert seen == Seen(AUTHORITY, 0, epoch)
+    assert one.take_authority() == epoch + 1
+    assert other.stale(AUTHORITY) is None
+    meeting.advance(TIMING.authority_lease_s + 1)
+    assert other.take_authority(seen) is None
+
+
 def test_s9_not_before_the_time_is_over(meeting: Meeting) -> None:
     """However long it stood still."""
     _, epoch = leader(meeting)

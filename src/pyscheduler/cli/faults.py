@@ -5,6 +5,7 @@
 | 0 | done |
 | 1 | refused, unreachable or failed |
 | 2 | the command line or the configuration is wrong |
+| 3 | a pass of `tick` made nothing, because another scheduler leads |
 | 130 | ended by Ctrl-C |
 
 A bug of ours is no exception: one line, and the traceback in a file that the line names. Spec: jobs.md 14.1.
@@ -25,6 +26,7 @@ from pyscheduler.errors import ConfigError, PyschedError
 OK: Final = 0
 FAILED: Final = 1
 WRONG_USAGE: Final = 2
+HELD_OFF: Final = 3
 INTERRUPTED: Final = 130
 STARTING: Final = "scheduler is starting"
 """How the API answers until its engine is up."""

@@ -41,8 +41,10 @@ def tick(session: Session, max_processes: int | None, log_level: str, as_json: b
     prints how many were started, refused and handed back, and how they ended. The first pass over a job only notes the
     time. Any number of hosts may do it on one PostgreSQL store, and several processes on one SQLite store.
 
-    Exits with 1 where a run failed or its outcome could not be stored. SIGTERM and Ctrl-C give back what has not
-    started and wait for what runs; a second one leaves it to its minders, and the next pass records its end.
+    Exits with 1 where a run failed or its outcome could not be stored, else with 3 where another scheduler leads and
+    nothing could be made of what is due; a leader that has died is followed by the second or third pass. SIGTERM and
+    Ctrl-C give back what has not started and wait for what runs; a second one leaves it to its minders, and the next
+    pass records its end.
     """
     return _at_work(session, max_processes, log_level, as_json, lambda scheduler, slots: scheduler.tick(True, slots))
 
@@ -97,7 +99,9 @@ def _at_work(
         session.print_json(_document(ticked))
     else:
         session.say(_words(ticked))
-    return faults.OK if is_loop or not ticked.failures else faults.FAILED
+    if is_loop:
+        return faults.OK
+    return faults.FAILED if ticked.failures else faults.HELD_OFF if ticked.held_off else faults.OK
 
 
 @contextmanager
@@ -118,12 +122,13 @@ NUMBERS: Final = (
 
 def _document(ticked: Ticked) -> dict[str, object]:
     failures = [{"job": each.task, "run_id": each.run_id, "reason": each.reason} for each in ticked.failures]
-    return {name: getattr(ticked, name) for name in NUMBERS} | {"failures": failures}
+    numbers = {name: getattr(ticked, name) for name in NUMBERS}
+    return numbers | {"failures": failures, "held_off": ticked.held_off or None}
 
 
 def _words(ticked: Ticked) -> str:
     counted = [(name.replace("_", " "), getattr(ticked, name)) for name in NUMBERS]
     if not any(number for _, number in counted):
-        return "nothing is due"
+        return ticked.held_off or "nothing is due"
     always = ("started", "refused", "handed back")
     return ", ".join(f"{number} {name}" for name, number in counted if number or name in always)

@@ -20,7 +20,7 @@ from pyscheduler.errors import AuthorityLost, Conflict
 from pyscheduler.model.firing import Firing
 from pyscheduler.model.job import Overlap
 from pyscheduler.model.run import RunState
-from pyscheduler.store.claims import Claims, Occurrence, Watermark, standing
+from pyscheduler.store.claims import AUTHORITY, AuthorityRow, Claims, Occurrence, Seen, Watermark, standing
 
 log = logging.getLogger(__name__)
 
@@ -37,15 +37,19 @@ def job_tag(job: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What one look has made: new runs by id, and how many of them are skipped. `asked`: whether we were let."""
+    """What one look has made: new runs by id, and how many of them are skipped. `held_off`: why we were not let."""
 
     run_ids: tuple[str, ...] = ()
     skipped: int = 0
-    asked: bool = True
+    held_off: str = ""
 
 
 class Maker:
-    """Makes the runs of some works. Blocking: for a helper thread. `boot` is the boot clock in seconds."""
+    """Makes the runs of some works. Blocking: for a helper thread. `boot` is the boot clock in seconds.
+
+    `watches`: it is asked again and again, and sees for itself that a leader stands still. One pass alone cannot: it
+    leaves word of what it saw, and goes by the word of an earlier one (claims.md C3).
+    """
 
     def __init__(
         self,
@@ -55,28 +59,30 @@ class Maker:
         boot: Callable[[], float],
         *,
         patience_s: float,
+        watches: bool,
     ) -> None:
         self._claims, self._works, self._evidence = claims, works, evidence
-        self._boot, self._patience_s = boot, patience_s
+        self._boot, self._patience_s, self._watches = boot, patience_s, watches
 
     def make(self, now: datetime | None) -> Made:
         """Make what is due by `now` (None: by the database's clock). Raises StoreError, Conflict, BadSchedule."""
         epoch = self._authority()
-        if epoch is None:
-            return Made(asked=False)
+        if isinstance(epoch, str):
+            return Made(held_off=epoch)
         try:
             return self._make(epoch, now or self._claims.now())
         except AuthorityLost:
-            return Made(asked=False)
+            return Made(held_off="another scheduler has taken the lead meanwhile; nothing was made")
         finally:
             self._claims.resign(epoch)
 
-    def _authority(self) -> int | None:
+    def _authority(self) -> int | str:
+        """Take the authority; returns the epoch, or why it cannot be had."""
         until = time.monotonic() + self._patience_s
         while True:
             asked_at = self._boot()
             row = self._claims.authority()
-            seen = None if row.is_free else self._evidence.saw_authority(row, asked_at)
+            seen = None if row.is_free else self._seen(row, asked_at)
             epoch = self._claims.take_authority(seen)
             if epoch is not None:
                 return epoch
@@ -84,8 +90,17 @@ class Maker:
                 what = f"`pysched serve` on {row.node or row.address} makes this store's runs"
                 raise Conflict(what, mend="let it run these jobs, or give tick and work a store of their own")
             if time.monotonic() >= until:
-                return None
+                return _held_off(row)
             time.sleep(ASK_S)
+
+    def _seen(self, row: AuthorityRow, asked_at: float) -> Seen | None:
+        seen = self._evidence.saw_authority(row, asked_at)
+        if seen is not None or self._watches or not row.is_over:
+            return seen
+        seen = self._claims.stale(AUTHORITY)
+        if seen is None:
+            self._claims.mark_stale(Seen(AUTHORITY, row.hb_seq, row.epoch))
+        return seen
 
     def _make(self, epoch: int, now: datetime) -> Made:
         self._claims.admit(epoch)
@@ -134,6 +149,12 @@ class Maker:
 
         skipped = [made(firing, RunState.SKIPPED, STILL_GOES) for firing in due.skipped]
         return [made(firing, RunState.QUEUED) for firing in due.run] + skipped
+
+
+def _held_off(row: AuthorityRow) -> str:
+    who = f"another scheduler ({row.node}) leads" if row.node else "another scheduler leads"
+    ago = f", heard of {(row.now - row.renewed_at).total_seconds():.0f} s ago" if row.renewed_at else ""
+    return f"{who}{ago}; nothing was made"
 
 
 def _tell(name: str, due: Due) -> None:

@@ -177,13 +177,14 @@ class Scheduler:
         async with self._shift(slots, adopts=False) as (shift, performer, successor):
             await successor.look()
             now = self._now() if self._now is not None else await shift.call(shift.claims.now)
-            maker = self._maker(shift, PATIENCE_S)
+            maker = self._maker(shift, PATIENCE_S, watches=False)
             while not shift.is_over and shift.tally.trouble is None:
                 made = await shift.call(lambda: maker.make(now))
                 for _ in range(made.skipped):
                     shift.tally.end(TaskStatus.SKIPPED)
-                if not made.asked:
-                    log.warning("another scheduler is making runs: what became due meanwhile is left to the next pass")
+                shift.tally.held_off = made.held_off
+                if made.held_off:
+                    log.warning("%s: what is due is left to the next pass", made.held_off)
                 due = await self._claim_all(shift)
                 if not due:
                     break
@@ -218,7 +219,7 @@ class Scheduler:
         return tally.ticked()
 
     async def _loop_of(self, shift: Shift, performer: Performer, successor: Successor, sleep_s: float) -> None:
-        maker = self._maker(shift, ASK_S)
+        maker = self._maker(shift, ASK_S, watches=True)
         look_at = make_at = 0.0
         sweep_s = shift.claims.timing.sweep_s
         while not shift.is_over:
@@ -246,7 +247,7 @@ class Scheduler:
         made = await shift.call(lambda: maker.make(now))
         for _ in range(made.skipped):
             shift.tally.end(TaskStatus.SKIPPED)
-        if not made.asked:
+        if made.held_off:
             return min(ASK_S * 4, sleep_s)
         coming = [work.trigger.next(now) for work in shift.works.values()]
         soonest = min((firing.scheduled_at for firing in coming if firing is not None), default=None)
@@ -308,9 +309,9 @@ class Scheduler:
             await launcher.close()
             await asyncio.to_thread(claims.close)
 
-    def _maker(self, shift: Shift, patience_s: float) -> Maker:
-        evidence = self._entrance.evidence
-        return Maker(shift.claims, shift.works, evidence, self._clock.boottime, patience_s=patience_s)
+    def _maker(self, shift: Shift, patience_s: float, *, watches: bool) -> Maker:
+        evidence, boot = self._entrance.evidence, self._clock.boottime
+        return Maker(shift.claims, shift.works, evidence, boot, patience_s=patience_s, watches=watches)
 
 
 def _slots(given: object) -> int | None:

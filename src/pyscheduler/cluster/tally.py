@@ -28,7 +28,7 @@ class Ticked:
 
     `refused` were claimed and found not to be ours any more when they were to start; `handed_back` were claimed and not
     started, and stay due. `adopted` were a dead scheduler's and are counted by how they ended. `retrying` failed and
-    will be tried again.
+    will be tried again. `held_off` says why nothing could be made of what is due, where another scheduler leads.
     """
 
     started: int = 0
@@ -41,6 +41,7 @@ class Ticked:
     skipped: int = 0
     cancelled: int = 0
     failures: tuple[TaskFailed, ...] = ()
+    held_off: str = ""
 
 
 @dataclass(slots=True)
@@ -54,6 +55,8 @@ class Tally:
     retrying: int = 0
     ends: dict[TaskStatus, int] = field(default_factory=dict)
     failures: list[TaskFailed] = field(default_factory=list)
+    held_off: str = ""
+    """Why another's lead kept the last look from making anything."""
     trouble: StoreError | None = None
     """Why something could not be begun, the first time: the runs stay due."""
 
@@ -74,4 +77,5 @@ class Tally:
             skipped=self.ends.get(TaskStatus.SKIPPED, 0),
             cancelled=self.ends.get(TaskStatus.CANCELLED, 0),
             failures=tuple(self.failures),
+            held_off=self.held_off,
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import and_, bindparam, func, select, update
+from sqlalchemy import and_, bindparam, func, null, select, update
 
 from pyscheduler.model.lease import AUTHORITY, Identity, Seen, Timing
 from pyscheduler.store import rows, schema
@@ -33,6 +33,8 @@ TAKE: Final = compiled(
         holder_inc=bindparam("me"),
         released=0,
         hb_seq=0,
+        stale_seq=null(),  # a mark is of one epoch: its count begins anew
+        stale_at=null(),
         started_at=db_now(),
         renewed_at=db_now(),
         lease_until=_lease_until,
@@ -57,6 +59,7 @@ _LOOK: Final = compiled(
         leases.epoch,
         leases.holder_inc,
         leases.hb_seq,
+        leases.renewed_at,
         leases.lease_until,
         leases.released,
         func.coalesce(_holder.c.address, ""),
@@ -100,12 +103,13 @@ def look(on: Transaction) -> AuthorityRow:
     found = on.rows(_LOOK)
     if not found:
         ((now,),) = on.rows(_CLOCK)
-        found = [(0, None, 0, None, 1, "", "", now)]
-    epoch, holder, hb_seq, lease_until, released, address, node, now = found[0]
+        found = [(0, None, 0, None, None, 1, "", "", now)]
+    epoch, holder, hb_seq, renewed_at, lease_until, released, address, node, now = found[0]
     return AuthorityRow(
         epoch=epoch,
         holder=holder,
         hb_seq=hb_seq,
+        renewed_at=rows.instant_or_none(renewed_at),
         lease_until=rows.instant_or_none(lease_until),
         released=bool(released),
         address=address,

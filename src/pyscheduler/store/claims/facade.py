@@ -154,9 +154,12 @@ class Claims:
         """Leave word, for one-shot passes, that this row stood at this count now (claims.md C3)."""
         self.door.write(lambda on: nodes.mark_stale(on, seen))
 
-    def stale(self, inc_id: str) -> Seen | None:
-        """Return the row as an earlier pass saw it, where that is the observation time ago and it has not moved."""
-        return self.door.write(lambda on: nodes.stale(on, inc_id, self.timing))
+    def stale(self, name: str) -> Seen | None:
+        """Return the row as an earlier pass saw it, where that is the observation time ago and it has not moved.
+
+        `name` is an `inc_id` or AUTHORITY, whose mark is of one epoch.
+        """
+        return self.door.write(lambda on: nodes.stale(on, name, self.timing))
 
     # ----------------------------------------------------------------------- authority
 

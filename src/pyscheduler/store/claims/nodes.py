@@ -88,6 +88,7 @@ _MARK_STALE: Final = compiled(
     .values(stale_seq=leases.hb_seq, stale_at=db_now())
     .where(
         leases.name == bindparam("who"),
+        leases.epoch == bindparam("which"),
         leases.hb_seq == bindparam("seq"),
         # an older mark of the same count says more
         or_(leases.stale_seq.is_(None), leases.stale_seq != leases.hb_seq),
@@ -101,7 +102,7 @@ def _stale(dialect: str) -> Executable:
 
     One from before the server's start counts no more: while it was away nobody could renew, and gets the time to.
     """
-    found = select(leases.hb_seq).where(
+    found = select(leases.hb_seq, leases.epoch).where(
         leases.name == bindparam("who"),
         leases.stale_seq == leases.hb_seq,
         leases.stale_at + bindparam("observe_us", type_=schema.BIG) < db_now(),
@@ -213,13 +214,14 @@ def unregister(on: Transaction, me: Identity) -> bool:
 
 def mark_stale(on: Transaction, seen: Seen) -> None:
     """Leave word that this row stood at this count now."""
-    on.change(_MARK_STALE, who=seen.name, seq=seen.hb_seq)
+    on.change(_MARK_STALE, who=seen.name, which=seen.epoch, seq=seen.hb_seq)
 
 
-def stale(on: Transaction, inc_id: str, timing: Timing) -> Seen | None:
+def stale(on: Transaction, name: str, timing: Timing) -> Seen | None:
     """Return what an earlier pass left word of."""
-    found = on.rows(_STALE, who=inc_id, observe_us=micros_of(timing.observe_s))
-    return Seen(inc_id, found[0][0]) if found else None
+    observe_s = timing.authority_observe_s if name == AUTHORITY else timing.observe_s
+    found = on.rows(_STALE, who=name, observe_us=micros_of(observe_s))
+    return Seen(name, *found[0]) if found else None
 
 
 def listed(on: Transaction) -> list[NodeRow]:

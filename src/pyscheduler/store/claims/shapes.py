@@ -254,6 +254,7 @@ class AuthorityRow:
     epoch: int
     holder: str | None
     hb_seq: int
+    renewed_at: datetime | None
     lease_until: datetime | None
     released: bool
     address: str
