@@ -72,6 +72,7 @@ class Membership:
         self._claims: Claims | None = None
         self._fenced: set[str] = set()
         self._no_try_before = 0.0
+        self._resting = False
         self._wish_looks, self._joined = asyncio.Event(), asyncio.Event()
         self.recipes = Recipes(config, self._read_config, environ, self._boot_id, allow_inactive=allow_inactive)
         self.node: Node | None = None
@@ -132,6 +133,8 @@ class Membership:
             await asyncio.to_thread(claims.close)
             raise
         self._claims, self.node = claims, node
+        if self._resting:
+            node.rest()
         self._joined.set()
         me = claims.me
         log.info("node %s joined the cluster as %s, room for %d", me.node, me.inc_id[:8], me.capacity)
@@ -189,6 +192,12 @@ class Membership:
             except (StoreError, OSError) as error:
                 log.warning("%s cannot be tidied now: %s", folder, error)
             await asyncio.sleep(TIDY_S)
+
+    def rest(self) -> None:
+        """Claim nothing from this instant on, whichever incarnation we are: our end was asked for."""
+        self._resting = True
+        if self.node is not None:
+            self.node.rest()
 
     async def leave(self) -> None:
         """Stop being a node: what runs goes on under its minders, and the next process here adopts it."""
