@@ -176,6 +176,7 @@ class Supervisor:
         if way is None:
             return None
         self._way, self._held_store = way, True
+        self._handing_over.clear()  # a wish that came while the last engine closed has been granted with it
         if self._leaving.is_set():
             await asyncio.to_thread(way.store.close)
             await self._let_go()
