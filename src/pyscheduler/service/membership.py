@@ -82,6 +82,8 @@ class Membership:
         self.node: Node | None = None
         self.leader: AuthorityRow | None = None
         """Who led when it was last looked at."""
+        self.cut_off: StoreError | None = None
+        """Why the authority could not be looked at, if the last look failed."""
         self.on_news: Callable[[], None] = lambda: None
 
     @property
@@ -228,6 +230,7 @@ class Membership:
             try:
                 claims = self.claims
                 epoch, row = await self._try(claims)
+                self.cut_off = None
                 if epoch is not None:
                     self._won(epoch)
                     return claims.me, epoch
@@ -238,6 +241,7 @@ class Membership:
                     on_wait(row)
             except StoreError as error:
                 self._evidence.forget()
+                self.cut_off = error
                 if told is not None:
                     told = None
                     log.warning("the authority cannot be looked at: %s", error)
@@ -262,6 +266,12 @@ class Membership:
         finally:
             for wait in waits:
                 wait.cancel()
+
+    def other_that_leads(self, row: AuthorityRow | None) -> str:
+        """Return the name of another scheduler whose authority holds, empty where nobody is known to lead."""
+        if row is None or row.is_over or (self._claims is not None and row.holder == self._claims.me.inc_id):
+            return ""
+        return row.node or str(row.holder)
 
     def hold_off(self, seconds: float) -> None:
         """Do not try to lead for so long: another is to have it. Over when one has had it, or nobody will."""

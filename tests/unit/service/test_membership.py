@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any, cast
 import pytest
 
 from pyscheduler.engine.clock import FakeClock
+from pyscheduler.errors import StoreUnavailable
+from pyscheduler.service import membership
 from pyscheduler.service.membership import FREE_S, Membership
 from pyscheduler.store.claims import AuthorityRow, Timing
 from pyscheduler.testing import FakeLauncher
@@ -98,3 +101,45 @@ async def test_it_leads_again_though_it_never_saw_the_other_lead(office: Office)
     """The epoch says that somebody has."""
     office.claims.row = replace(OTHERS, released=True)
     assert await office.looks() == 3
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        (OTHERS, "b"),
+        (replace(OTHERS, node=""), "other"),
+        (replace(OTHERS, released=True), ""),
+        (replace(OTHERS, lease_until=NOON - timedelta(1)), ""),
+        (replace(OTHERS, holder="me"), ""),
+        (None, ""),
+    ],
+)
+async def test_who_is_known_to_lead(row: AuthorityRow | None, name: str) -> None:
+    """Another, whose lease holds."""
+    assert Office().member.other_that_leads(row) == name
+
+
+async def test_a_look_that_fails_is_remembered_until_one_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the answers can say why nobody is known to lead, and that it is over."""
+    office, stop = Office(), asyncio.Event()
+    office.member._joined.set()
+    looks: list[object] = [StoreUnavailable("the server cannot be reached", where="db.example"), OTHERS]
+
+    async def look(_claims: object) -> tuple[None, AuthorityRow]:
+        found = looks.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return None, cast("AuthorityRow", found)
+
+    heard = list[object]()
+
+    def on_wait(row: AuthorityRow | None) -> None:
+        heard.append((row, office.member.cut_off))
+        if row is not None:
+            stop.set()
+
+    monkeypatch.setattr(office.member, "_try", look)
+    failure = looks[0]
+    monkeypatch.setattr(membership, "LOOK_S", 0.01)
+    assert await office.member.win(stop, on_wait) is None
+    assert heard == [(None, failure), (OTHERS, None)]
