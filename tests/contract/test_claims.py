@@ -393,6 +393,20 @@ def test_s4_an_end_that_comes_too_late_is_kept_and_moves_nothing(meeting: Meetin
     assert '"exit_code":1' in line["detail"]
 
 
+def test_s8_what_was_taken_while_nobody_was_there_is_found_by_its_run(meeting: Meeting) -> None:
+    """A host that was fenced and comes back asks for the runs whose files it has, and owes their ends once."""
+    offered(meeting, 2)
+    one, other = meeting.join("a"), meeting.join("b")
+    first, second = started(one, 2)
+    assert other.revoked([first.run_id, second.run_id]) == []
+    other.fence("a", Proof(inc_id="a", kind=ProofKind.HAND, by="ada"), "by hand")
+    (owed,) = other.revoked([first.run_id])
+    assert (owed.run_id, owed.token, owed.inc_id, owed.started) == (first.run_id, first.token, "a", True)
+    assert owed.status_path == meeting.attempts(first.run_id)[0]["status_path"]
+    assert other.outcome(report(first)) is Applied.SUPERSEDED
+    assert [each.run_id for each in other.revoked([first.run_id, second.run_id])] == [second.run_id]
+
+
 def test_s4_of_an_attempt_that_nobody_has_started_is_unknown(meeting: Meeting) -> None:
     """No such grant, or no such run: nothing is written."""
     offered(meeting, 1)

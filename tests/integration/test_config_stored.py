@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pyscheduler.config import Config, load_config
-from pyscheduler.config.stored import load_stored
+from pyscheduler.config.stored import has_texts_of, load_stored
 from pyscheduler.model.config_record import ConfigRecord
 from tests.builders import NOON
 
@@ -51,3 +51,15 @@ async def test_the_text_in_force_here_is_not_read_twice(tmp_path: Path) -> None:
     here, env = loaded(written(tmp_path / "here", 3), "b")
     record = ConfigRecord(version=4, loaded_at=NOON, digest=here.digest, sources=())
     assert await load_stored(replace(record), here, env=env) is here
+
+
+async def test_the_same_files_in_another_folder_are_the_same_configuration(tmp_path: Path) -> None:
+    """A failover between machines that hold copies of one file makes no new version: what is in force stays."""
+    there, _ = loaded(written(tmp_path / "there", 7), "a")
+    here, env = loaded(written(tmp_path / "here", 7), "b")
+    record = ConfigRecord(version=4, loaded_at=NOON, digest=there.digest, sources=there.sources)
+    assert has_texts_of(record, here)
+    found = await load_stored(record, here, env=env)
+    assert (found.digest, found.sources, found.jobs) == (there.digest, there.sources, here.jobs)
+    other, _ = loaded(written(tmp_path / "other", 8), "b")
+    assert not has_texts_of(record, other)

@@ -8,13 +8,17 @@ import logging
 import os
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from pyscheduler.config import Config
+from pyscheduler.engine import core, reopen
 from pyscheduler.engine.core import Engine
 from pyscheduler.service import house, serve, supervise
 from pyscheduler.service.premises import Premises
+from pyscheduler.service.ways import Alone, Way
 from pyscheduler.store import Batch, Store
 
 TEXT = """
@@ -115,3 +119,43 @@ async def test_a_folder_of_another_user_is_told_with_a_way_out(
     assert await serve(file) == 1
     assert "serve.lock: this user may not use it (Permission denied); run it as the user that owns" in caplog.text
     assert "Errno" not in caplog.text
+
+
+async def test_a_start_is_given_up_when_a_stop_is_wished_for(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its recovery is not waited for, and what that had decided so far is nobody's: no run is made after the signal."""
+    reached, recover = asyncio.Event(), reopen.reopen
+
+    async def slow(engine: Engine) -> None:
+        engine.desk.tray.engine["half"] = "a recovery"
+        reached.set()
+        await asyncio.Event().wait()
+        await recover(engine)
+
+    monkeypatch.setattr(core, "reopen", slow)
+    stop = asyncio.Event()
+    serving = asyncio.create_task(serve(file, stop=stop))
+    await asyncio.wait_for(reached.wait(), 30)
+    stop.set()
+    assert await asyncio.wait_for(serving, 20) == 0
+    with closing(Store.open(file.parent / "state")) as store:
+        assert store.open_runs() == []
+        assert "half" not in store.engine_values()
+
+
+async def test_a_store_that_comes_after_the_stop_is_let_go(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who wins the store after the signal opens no engine on it."""
+    reached, go_on, opening = asyncio.Event(), asyncio.Event(), Alone.open
+
+    async def slow(ways: Alone, config: Config) -> Way | None:
+        reached.set()
+        await go_on.wait()
+        return await opening(ways, config)
+
+    monkeypatch.setattr(Alone, "open", slow)
+    monkeypatch.setattr(supervise, "Engine", lambda *_given, **_more: pytest.fail("an engine was made"))
+    stop = asyncio.Event()
+    serving = asyncio.create_task(serve(file, stop=stop))
+    await asyncio.wait_for(reached.wait(), 30)
+    stop.set()
+    asyncio.get_running_loop().call_later(0.2, go_on.set)
+    assert await asyncio.wait_for(serving, 20) == 0

@@ -12,9 +12,11 @@ from pyscheduler.cli.faults import FAILED, OK, WrongUsage
 from pyscheduler.cli.options import json_option, reason_option, verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.table import Cell, Row, table
+from pyscheduler.lengths import length
 
 _COLOURS: Final = {"alive": "green", "draining": "yellow", "stopping": "yellow", "silent": "red", "fenced": "magenta"}
-_HEADERS: Final = ("NODE", "STATE", "LEADS", "RUNS", "ROOM", "HEARD", "LEASE", "ADDRESS", "TAGS")
+_NUMBERS: Final = ("RUNS", "ROOM", "HEARD", "LEASE", "PID")
+_HEADERS: Final = ("NODE", "STATE", "LEADS", "RUNS", "ROOM", "HEARD", "LEASE", "PID", "ADDRESS", "TAGS", "WHY")
 
 
 @verb("nodes", "pysched nodes", "pysched nodes --json")
@@ -30,7 +32,7 @@ def nodes(session: Session, as_json: bool) -> None:
     if as_json:
         session.print_json(answer)
         return
-    session.say_all(table(_HEADERS, list(_rows(answer)), session.terminal, right=("RUNS", "ROOM", "HEARD", "LEASE")))
+    session.say_all(table(_HEADERS, list(_rows(answer)), session.terminal, right=_NUMBERS))
     leader = answer["authority"]
     if leader["lease_s"] is None:
         session.say("nobody leads at this moment: no run is created until one of them takes over")
@@ -41,22 +43,20 @@ def nodes(session: Session, as_json: bool) -> None:
 def _rows(answer: Mapping[str, Any]) -> Iterator[Row]:
     for each in answer["nodes"]:
         is_over = each["state"] in ("fenced", "left")
-        lease = "" if is_over else _seconds(each["lease_s"])
+        lease = "" if is_over else length(each["lease_s"])
         yield [
             each["node"],
             Cell(each["state"], _COLOURS.get(each["state"]), dim=is_over),
             "leads" if each["is_authority"] else "",
             str(each["running"] + each["claimed"]),
             str(each["capacity"]),
-            f"{_seconds(each['heard_s_ago'])} ago",
+            f"{length(each['heard_s_ago'])} ago",
             lease,
+            "" if each["pid"] is None else str(each["pid"]),
             each["address"] or "",
             ", ".join(each["tags"]),
+            each["reason"] if each["state"] == "fenced" else "",
         ]
-
-
-def _seconds(length: float) -> str:
-    return f"{length:.1f} s" if abs(length) < 600 else f"{length / 60:.0f} min"
 
 
 @verb("drain", "pysched drain batch2", "pysched drain batch2 --undo")
@@ -93,7 +93,11 @@ def fence(session: Session, node: str, confirm: str | None, reason: str | None, 
     """
     if not reason or not reason.strip():
         raise WrongUsage("fence needs a reason", mend='pysched fence NODE --reason "why"')
-    typed = confirm if confirm is not None else click.prompt(f"type the name of the node again ({node})", default="")
+    typed = (
+        confirm
+        if confirm is not None
+        else click.prompt(f"type the name of the node again ({node})", default="", show_default=False)
+    )
     if typed != node:
         raise WrongUsage("that is not its name: nothing was done", mend="pysched nodes lists them")
     body = {"confirm": typed, "reason": reason}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from pyscheduler.cli import at_home
@@ -14,7 +16,6 @@ from pyscheduler.cli.session import Session, pass_session
 
 PATIENCE_S: Final = 60.0
 """A polite stop takes at most 45 s, and most of the time none."""
-LOOK_S: Final = 0.1
 
 
 @only_at_home
@@ -31,28 +32,43 @@ def stop(session: Session) -> None:
     pid = at_home.scheduler_of(state_dir)
     if pid is None:
         raise Unreachable("no scheduler is running", where=str(session.place.config), mend="there is nothing to stop")
-    _signal(pid, session)
-    end = time.monotonic() + PATIENCE_S
-    while at_home.scheduler_of(state_dir) == pid:
-        if time.monotonic() > end:
-            raise CommandError(f"the scheduler (pid {pid}) has not ended within {PATIENCE_S:.0f} s", mend="see its log")
-        time.sleep(LOOK_S)
+    with _handle(pid) as handle:
+        if handle is not None and _signal(handle, pid, session) and not _ends(handle):
+            what = f"the scheduler (pid {pid}) has not ended within {PATIENCE_S:.0f} s"
+            raise CommandError(what, mend="see its log")
     session.say(f"stopped (pid {pid}); running jobs go on")
 
 
-def _signal(pid: int, session: Session) -> None:
-    """Send SIGTERM to the process that has the lock. Its number may be another's once it has ended: a pidfd is not."""
+@contextmanager
+def _handle(pid: int) -> Iterator[int | None]:
+    """Open a process's pidfd, which becomes readable at its end; None where it has ended by itself."""
     try:
         handle = os.pidfd_open(pid)
-    except OSError:
-        return  # it has ended by itself
+    except ProcessLookupError:
+        yield None
+        return
+    except OSError as error:
+        raise CommandError(f"pid {pid} cannot be signalled safely: {error.strerror}", mend=f"kill {pid}") from None
     try:
-        if at_home.scheduler_of(session.place.state_dir) == pid:
-            signal.pidfd_send_signal(handle, signal.SIGTERM)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _ends(handle: int) -> bool:
+    """Wait for the process itself: its lock may be free, and some of its work not done yet."""
+    return bool(select.select((handle,), (), (), PATIENCE_S)[0])
+
+
+def _signal(handle: int, pid: int, session: Session) -> bool:
+    """Send SIGTERM to the process that has the lock; False where that has ended, and its number may be another's."""
+    try:
+        if at_home.scheduler_of(session.place.state_dir) != pid:
+            return False
+        signal.pidfd_send_signal(handle, signal.SIGTERM)
     except PermissionError:
         mend = "only root and the scheduler's own user may: use sudo -u with that user"
         raise CommandError("this user may not stop the scheduler", where=f"pid {pid}", mend=mend) from None
     except ProcessLookupError:
-        return
-    finally:
-        os.close(handle)
+        return False
+    return True

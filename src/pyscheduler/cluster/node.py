@@ -77,7 +77,7 @@ class Node:
         self._launching = 0
         self._turn = asyncio.Lock()
         self._wake = asyncio.Event()
-        self._doubt = self._stopping = False
+        self._doubt = self._stopping = self._resting = False
         self.draining = False
         self.fenced = asyncio.Event()
         self.heart = Heart(claims, clock.boottime, self._on_beat, self._on_error)
@@ -109,6 +109,10 @@ class Node:
     def hint(self) -> None:
         """Something was offered: look at once."""
         self._wake.set()
+
+    def rest(self) -> None:
+        """Claim and start nothing from this instant on: our end has been asked for, and `stop` follows."""
+        self._resting = True
 
     async def stop(self) -> None:
         """Begin nothing more, let launches under way finish, and leave what runs to its minders."""
@@ -166,7 +170,7 @@ class Node:
     async def _claim_and_start(self) -> bool:
         """Claim what there is room for, and start it; False where there was nothing, or nothing may be begun."""
         room = min(AT_ONCE, self.claims.me.capacity - len(self._going) - self._launching)
-        if room <= 0 or not self.heart.trusted or self.draining:
+        if room <= 0 or not self.heart.trusted or self.draining or self._resting:
             return False
         try:
             async with self._turn:
@@ -190,6 +194,9 @@ class Node:
                 await self.call(lambda claim=claim: self.claims.hand_back([Held(claim.run_id, claim.token)]))  # type: ignore[misc]
                 continue
             prepared.append((claim, run, order, job))
+        if self._resting:
+            await self.call(lambda: self.claims.hand_back([Held(each.run_id, each.token) for each, *_ in prepared]))
+            return
         starts = [_start_of(claim, order.attempt) for claim, _, order, _ in prepared]
         may = await self._may_start(starts) if starts else set()
         for claim, run, order, job in prepared:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ from typing import Final
 from pyscheduler.config.offload import load_in_process
 from pyscheduler.config.result import Config
 from pyscheduler.model.config_record import ConfigRecord
-from pyscheduler.model.job import Settings
+from pyscheduler.model.job import ConfigSource, Settings
 
 OF_A_MACHINE: Final = (
     "state_dir",
@@ -42,6 +42,8 @@ async def load_stored(
     """Return a stored configuration with this machine's own settings. Raises ConfigError, OSError."""
     if record.digest == own.digest:
         return own
+    if has_texts_of(record, own):
+        return replace(own, sources=record.sources, digest=record.digest)
     folder = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="pysched-config-")
     try:
         main = await asyncio.to_thread(_lay_out, record, Path(folder.name))
@@ -49,6 +51,16 @@ async def load_stored(
     finally:
         await asyncio.to_thread(folder.cleanup)
     return _at_home(found, record, own, main.parent)
+
+
+def has_texts_of(record: ConfigRecord, own: Config) -> bool:
+    """Whether a machine's own files say the same and lie the same around their main file, wherever that lies."""
+
+    def texts(sources: Sequence[ConfigSource]) -> list[tuple[str, str]]:
+        home = os.path.dirname(os.path.abspath(sources[0].path)) if sources else ""
+        return [(os.path.relpath(os.path.abspath(source.path), home), source.text) for source in sources]
+
+    return texts(record.sources) == texts(own.sources)
 
 
 def _lay_out(record: ConfigRecord, folder: Path) -> Path:

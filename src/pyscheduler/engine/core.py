@@ -105,7 +105,7 @@ class Engine(Controls):
         self._busy = 0
         self._failed = asyncio.Event()
         self._opened = asyncio.Event()
-        self._granting = False
+        self._granting = self._given_up = False
         self._pid_trip: asyncio.TimerHandle | None = None
 
     # ----------------------------------------------------------------- what others see
@@ -182,6 +182,14 @@ class Engine(Controls):
         self._task(self.firings.run, "firings")
         self._task(self.pruner.run, "pruner")
 
+    def give_up(self) -> bool:
+        """Grant nothing from here on, though the start still goes on; what has it cancelled loses nothing.
+
+        False where its first changes are on their way to the disk: then its end is better waited for.
+        """
+        self._given_up = True
+        return not self._busy
+
     async def stop(self, *, kill_running: bool = False) -> None:
         """Stop creating and starting, let launches under way finish, close the store. Running attempts go on.
 
@@ -217,6 +225,8 @@ class Engine(Controls):
     async def _last_trip(self) -> None:
         if self._pid_trip is not None:
             self._pid_trip.cancel()
+        if not self._opened.is_set():
+            self.desk.tray.take()  # half a recovery is none: the next start does it whole
         if self.error is None:
             self.desk.write_pids()
             try:
@@ -283,7 +293,7 @@ class Engine(Controls):
 
     def grant(self) -> None:
         """Let queued runs start, at most 16 a turn of the loop; the rest follow in the next turns."""
-        if self.closing or self.error is not None:
+        if self.closing or self._given_up or self.error is not None:
             return
         if self.offers is not None:
             granted = self.desk.offer(OFFERS_A_TURN)

@@ -114,11 +114,10 @@ def _holder(port: int) -> str:
 def _process_with(inode: str) -> str:
     """Return the process that holds a socket, empty where it cannot be seen."""
     wanted = f"socket:[{inode}]"
-    for entry in os.scandir("/proc"):
-        if entry.name.isdecimal():
-            with suppress(OSError):
-                for link in os.scandir(f"{entry.path}/fd"):
-                    if os.readlink(link.path) == wanted:
-                        name = Path(entry.path, "comm").read_text("utf-8", "replace").strip()
-                        return f"pid {entry.name} ({name})"
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        with suppress(OSError):
+            for link in os.listdir(f"/proc/{pid}/fd"):
+                if os.readlink(f"/proc/{pid}/fd/{link}") == wanted:
+                    name = Path("/proc", pid, "comm").read_text("utf-8", "replace").strip()
+                    return f"pid {pid} ({name})"
     return ""

@@ -77,13 +77,15 @@ class House:
         self._config, self._wishes, self._ready = config, wishes, ready
         self._clock, self._launcher = SystemClock(), MinderLauncher()
         self._notifier = Notifier(os.environ)
-        self._engine_stop = asyncio.Event()
+        self._leaving, self._engine_stop = asyncio.Event(), asyncio.Event()
+        """The end was asked for: nothing is opened or claimed any more; then, requests having ended, no engine runs."""
         self._membership = _membership(config, reading, self._launcher, self._clock, entrance)
         self._supervisor = Supervisor(
             config,
             clock=self._clock,
             ways=self._ways(config),
             environ=reading.env,
+            leaving=self._leaving,
             stop=self._engine_stop,
             hurry=wishes.hurry,
             exit_on_failure=exit_on_failure,
@@ -111,7 +113,7 @@ class House:
         def stand_by(leader: str) -> None:
             self._supervisor.stand_by(leader)
 
-        return Shared(self._membership, self._engine_stop, self._clock.now(), stand_by)
+        return Shared(self._membership, self._leaving, self._clock.now(), stand_by)
 
     # ----------------------------------------------------------------- as the API's host
 
@@ -224,6 +226,9 @@ class House:
     async def _end(self, listener: Listener, serving: asyncio.Task[None], supervising: asyncio.Task[int]) -> int | None:
         """Close the API, then the engine; returns the exit code, None where that did not come to an end."""
         crashed = serving.done() and not self._wishes.stop.is_set()
+        self._leaving.set()
+        if self._membership is not None:
+            self._membership.rest()
         if crashed:
             log.critical("the API's server has ended: %s", serving.exception())
         hurrying = asyncio.create_task(self._hurry(listener))

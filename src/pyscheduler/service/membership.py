@@ -17,12 +17,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
+from pyscheduler.cluster import arrears
 from pyscheduler.cluster.evidence import Evidence
 from pyscheduler.cluster.identity import identity
 from pyscheduler.cluster.node import Node
 from pyscheduler.cluster.recipes import Recipes
 from pyscheduler.cluster.succession import Successor
 from pyscheduler.config import Config
+from pyscheduler.config.stored import has_texts_of
 from pyscheduler.engine.machine import boot_id
 from pyscheduler.engine.ports import Clock, Launcher
 from pyscheduler.engine.prune import runs_in
@@ -70,6 +72,7 @@ class Membership:
         self._claims: Claims | None = None
         self._fenced: set[str] = set()
         self._no_try_before = 0.0
+        self._resting = False
         self._wish_looks, self._joined = asyncio.Event(), asyncio.Event()
         self.recipes = Recipes(config, self._read_config, environ, self._boot_id, allow_inactive=allow_inactive)
         self.node: Node | None = None
@@ -130,6 +133,8 @@ class Membership:
             await asyncio.to_thread(claims.close)
             raise
         self._claims, self.node = claims, node
+        if self._resting:
+            node.rest()
         self._joined.set()
         me = claims.me
         log.info("node %s joined the cluster as %s, room for %d", me.node, me.inc_id[:8], me.capacity)
@@ -175,16 +180,24 @@ class Membership:
             await asyncio.sleep(timing.sweep_s)
 
     async def _tidy(self) -> None:
-        """Remove what attempts that are over have left in our folder; at once, and then once an hour."""
+        """Tell of ends that are owed, and remove what is over from our folder; at once, and then once an hour."""
         folder = self._state_dir / "status"
         while True:
             try:
                 if folder.is_dir():
-                    keys = await asyncio.to_thread(lambda: self.reader.keys_of_runs(runs_in(folder)))
+                    here = await asyncio.to_thread(runs_in, folder)
+                    await arrears.pay(self.claims, self._launcher, self._clock, folder, here)
+                    keys = await asyncio.to_thread(self.reader.keys_of_runs, here)
                     await self._launcher.sweep(folder, keys.get)
             except (StoreError, OSError) as error:
                 log.warning("%s cannot be tidied now: %s", folder, error)
             await asyncio.sleep(TIDY_S)
+
+    def rest(self) -> None:
+        """Claim nothing from this instant on, whichever incarnation we are: our end was asked for."""
+        self._resting = True
+        if self.node is not None:
+            self.node.rest()
 
     async def leave(self) -> None:
         """Stop being a node: what runs goes on under its minders, and the next process here adopts it."""
@@ -295,8 +308,12 @@ class Membership:
         Raises ConfigError where the store's cannot be used here.
         """
         record = await asyncio.to_thread(store.latest_config)
-        if record is None or record.digest == own.digest or record.loaded_at < read_at:
+        if record is None or record.digest == own.digest:
+            return own
+        is_the_same = has_texts_of(record, own)
+        if record.loaded_at < read_at and not is_the_same:
             return own
         config = await self.recipes.config(record)
-        log.info("configuration %d of the store goes on; our own file differs from it", record.version)
+        if not is_the_same:
+            log.info("configuration %d of the store goes on; our own file differs from it", record.version)
         return config

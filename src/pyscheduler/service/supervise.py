@@ -60,7 +60,11 @@ class Patience:
 
 
 class Supervisor:
-    """Keeps an engine on one store. `on_open` is called with each that has started, before it is shown."""
+    """Keeps an engine on one store. `on_open` is called with each that has started, before it is shown.
+
+    `leaving` says that our end was asked for: no store is opened any more, and no engine. One that runs goes on until
+    `stop`, for requests under way.
+    """
 
     def __init__(
         self,
@@ -69,6 +73,7 @@ class Supervisor:
         clock: Clock,
         ways: Ways,
         environ: Mapping[str, str],
+        leaving: asyncio.Event,
         stop: asyncio.Event,
         hurry: asyncio.Event,
         exit_on_failure: bool,
@@ -77,7 +82,7 @@ class Supervisor:
     ) -> None:
         self._config, self._state_dir = config, config.settings.state_dir
         self._clock, self._ways, self._environ = clock, ways, environ
-        self._stop, self._hurry = stop, hurry
+        self._leaving, self._stop, self._hurry = leaving, stop, hurry
         self._exit_on_failure = exit_on_failure
         self._on_open, self._on_change = on_open, on_change
         self._engine: Engine | None = None
@@ -110,7 +115,7 @@ class Supervisor:
     async def run(self) -> int:
         """Keep an engine open until a stop is wished for; returns the exit code."""
         patience = Patience()
-        while not self._stop.is_set():
+        while not self._leaving.is_set():
             began = self._clock.monotonic()
             error = await self._one_life()
             if error is None:
@@ -122,7 +127,7 @@ class Supervisor:
             wait_s = patience.after(error, self._clock.monotonic() - began)
             log.warning("the next try to open the store is in %.0f s", wait_s)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), wait_s)
+                await asyncio.wait_for(self._leaving.wait(), wait_s)
         return 0
 
     async def _one_life(self) -> BaseException | None:
@@ -171,6 +176,10 @@ class Supervisor:
         if way is None:
             return None
         self._way, self._held_store = way, True
+        if self._leaving.is_set():
+            await asyncio.to_thread(way.store.close)
+            await self._let_go()
+            return None
         if self.standing.phase is Phase.STANDBY:
             self._stand(Phase.STARTING, "")
         try:
@@ -208,20 +217,22 @@ class Supervisor:
         self._stand(Phase.STANDBY, who)
 
     async def _start(self, engine: Engine) -> bool:
-        """Start an engine; False where that was given up because somebody is in a hurry."""
+        """Start an engine; False where that was given up because our end was asked for."""
         starting = asyncio.create_task(engine.start())
-        hurry = asyncio.create_task(self._hurry.wait())
+        leaving, hurry = (asyncio.create_task(each.wait()) for each in (self._leaving, self._hurry))
         try:
-            await asyncio.wait((starting, hurry), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((starting, leaving, hurry), return_when=asyncio.FIRST_COMPLETED)
+            if not starting.done() and not engine.give_up():
+                await asyncio.wait((starting, hurry), return_when=asyncio.FIRST_COMPLETED)
             if not starting.done():
                 starting.cancel()
                 await asyncio.wait((starting,))
                 return False
             await starting
-            return True
+            return not self._leaving.is_set()
         finally:
-            hurry.cancel()
-            starting.cancel()
+            for each in (leaving, hurry, starting):
+                each.cancel()
 
     # ----------------------------------------------------------------- how it stands
 

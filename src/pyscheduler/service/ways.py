@@ -86,6 +86,9 @@ class Shared:
         if won is None:
             return None
         me, epoch = won
+        if self._stop.is_set():
+            await self._membership.resign(epoch)
+            return None
         log.info("this scheduler leads now, epoch %d", epoch)
         keeping = asyncio.create_task(self._membership.keep(epoch), name="authority")
         try:

@@ -44,7 +44,7 @@ def on_server() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name != "psycopg":
             raise
-        what, mend = "the driver for PostgreSQL is not installed", 'pip install "pyscheduler[postgres]"'
+        what, mend = "the driver for PostgreSQL is not installed", 'pip install "psycopg[binary,pool]"'
         raise StoreError(what, mend=mend) from error
 
 

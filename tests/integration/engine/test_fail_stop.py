@@ -116,6 +116,23 @@ async def test_a_start_on_a_store_that_cannot_be_written_fails_and_leaves_everyt
         assert night.state("a") == RunState.RUNNING
 
 
+async def test_a_start_that_is_given_up_launches_nothing(tmp_path: Path) -> None:
+    """A stop was asked for while the engine recovered: what is due waits for the next start, and loses nothing."""
+    night = Night(tmp_path, JOBS, at="2026-10-19T08:59Z")
+    async with night:
+        await night.until("2026-10-19T08:59:30Z")
+        await night.engine.stop()
+        await night.clock.advance(timedelta(hours=1))
+        night.engine = night._new_engine()
+        assert night.engine.give_up()
+        await night.engine.start()
+        await night.engine.settle()
+        assert night.launcher.launched == []
+        await night.engine.stop()
+        await night.reopen()
+        assert night.state("a") == RunState.RUNNING
+
+
 async def test_a_cancelled_caller_takes_nothing_back(tmp_path: Path) -> None:
     """Whoever hung up: the decision is made, saved, shown and done, and others' waits are untouched."""
     night = Night(tmp_path, JOBS, at="2026-10-19T08:59Z")

@@ -131,6 +131,11 @@ class Claims:
         """S8: every run that is mine (or that incarnation's), claimed or started, by run_id."""
         return self.door.write(lambda on: granting.owned(on, inc_id or self.me.inc_id))
 
+    def revoked(self, run_ids: Iterable[str]) -> list[Owned]:
+        """Return these runs' attempts that were revoked and of whose end nobody has told, as they were owned."""
+        wanted = sorted(set(run_ids))
+        return self.door.write(lambda on: granting.revoked(on, wanted))
+
     # ----------------------------------------------------------------------- what the dead leave
 
     def hand_out_unstarted(self, inc_id: str, why: Seen | Proof) -> list[str]:

@@ -6,7 +6,7 @@ anything executes, under my own row's share lock, and at most once for each gran
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -20,6 +20,7 @@ from sqlalchemy import (
     exists,
     func,
     insert,
+    literal,
     null,
     or_,
     select,
@@ -175,6 +176,15 @@ ABORT: Final = compiled(
     .returning(runs.run_id)
 )
 
+_OF_ATTEMPT: Final = (
+    attempts.key,
+    attempts.boot_id,
+    attempts.stdout_path,
+    attempts.stderr_path,
+    attempts.status_path,
+    attempts.started_at,
+    runs.on_lost,
+)
 _OWNED: Final = compiled(
     select(
         runs.run_id,
@@ -185,13 +195,7 @@ _OWNED: Final = compiled(
         runs.job,
         runs.attempt,
         runs.config_version,
-        attempts.key,
-        attempts.boot_id,
-        attempts.stdout_path,
-        attempts.stderr_path,
-        attempts.status_path,
-        attempts.started_at,
-        runs.on_lost,
+        *_OF_ATTEMPT,
     )
     .select_from(
         schema.runs.outerjoin(
@@ -201,6 +205,27 @@ _OWNED: Final = compiled(
     )
     .where(runs.owner_inc == bindparam("who"))
     .order_by(runs.run_id)
+)
+_REVOKED: Final = compiled(
+    select(
+        attempts.run_id,
+        attempts.token,
+        attempts.inc_id,
+        literal(RunState.RUNNING.value),
+        literal(0),
+        runs.job,
+        attempts.attempt,
+        attempts.config_version,
+        *_OF_ATTEMPT,
+    )
+    .select_from(schema.attempts.join(schema.runs, runs.run_id == attempts.run_id))
+    .where(
+        is_one_of(attempts.run_id, "run_ids"),
+        attempts.inc_id.is_not(None),
+        attempts.revoked_at.is_not(None),
+        attempts.reported_at.is_(None),
+    )
+    .order_by(attempts.run_id, attempts.token)
 )
 
 
@@ -260,6 +285,11 @@ def abort_start(on: Transaction, me: Identity, held: Held) -> bool:
 def owned(on: Transaction, inc_id: str) -> list[Owned]:
     """S8."""
     return [_owned_of(row) for row in on.rows(_OWNED, who=inc_id)]
+
+
+def revoked(on: Transaction, run_ids: Iterable[str]) -> list[Owned]:
+    """S8, for what was taken away while nobody was there to be told."""
+    return [_owned_of(row) for row in on.rows(_REVOKED, run_ids=tags_text(run_ids))]
 
 
 def _held(me: Identity, one: Held | Start) -> dict[str, Any]:
