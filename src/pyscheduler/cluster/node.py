@@ -271,6 +271,10 @@ class Node:
 
     # ----------------------------------------------------------------------- what the dead leave (succession.py)
 
+    def decides(self, each: Owned) -> bool:
+        """Whether its end is ours to tell: any is, because the authority says what follows."""
+        return True
+
     async def ended_elsewhere(self, run: Run, owned: Owned, attempt: Attempt, result: AttemptResult) -> None:
         """Store the end of an attempt that a dead incarnation had started, found by its note."""
         job = self._recipes.job(run.config_version, run.job)

@@ -21,7 +21,7 @@ from pyscheduler.cluster.orders import Work
 from pyscheduler.cluster.tally import Tally
 from pyscheduler.engine.ports import Clock
 from pyscheduler.errors import Conflict, StoreError
-from pyscheduler.store.claims import Beat, Claim, Claims, OnLost
+from pyscheduler.store.claims import Beat, Claim, Claims, OnLost, Owned
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -109,12 +109,16 @@ class Shift:
         """S2, for runs of our works, in the order in which they are to start. Raises StoreError, Conflict."""
         if count <= 0 or self.is_over:
             return []
-        found = await self.grants.claim(count, map(job_tag, self.works))
+        found = await self.grants.claim(count, map(job_tag, self.works), self.works)
         if any(claim.on_lost is OnLost.ENGINE for claim in found):
             await self.grants.hand_back(found)
             what = "this store has runs that `pysched serve` has made"
             raise Conflict(what, mend="let it run these jobs, or give tick and work a store of their own")
         return sorted(found, key=self.turn_of)
+
+    def decides(self, each: Owned) -> bool:
+        """Whether what becomes of that run is ours to say: its job is, and `serve` has not made it."""
+        return each.job in self.works and each.on_lost is not OnLost.ENGINE
 
     def turn_of(self, claim: Claim) -> tuple[int, datetime, int]:
         """Return a claim's place in the line: the critical first, then the older, then as the tasks were declared."""
