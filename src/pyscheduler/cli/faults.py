@@ -30,6 +30,8 @@ HELD_OFF: Final = 3
 INTERRUPTED: Final = 130
 STARTING: Final = "scheduler is starting"
 """How the API answers until its engine is up."""
+CHANGING_HANDS: Final = "the lead changes hands"
+"""How it answers between two leads of a cluster (`service/relay.py`)."""
 
 
 class CommandError(PyschedError):
@@ -97,6 +99,11 @@ class Refused(CommandError):
     def is_starting(self) -> bool:
         """Whether nothing was done because the scheduler is not up yet."""
         return self.status == 503 and self.what.startswith(STARTING)
+
+    @property
+    def is_between(self) -> bool:
+        """Whether nothing was done because no scheduler of the cluster leads at this moment."""
+        return self.status == 503 and self.what.startswith(CHANGING_HANDS)
 
 
 def exit_code_of(error: PyschedError) -> int:
