@@ -29,6 +29,7 @@ T = TypeVar("T")
 MOST_CLAIMED: Final = 1000
 """Runs claimed in one statement."""
 RECONCILE_BEATS: Final = 12
+WAITING: Final = "Stopping when %d running attempt(s) have ended; a second stop leaves them to their minders."
 STOPPING: Final = "Stopping, {count} due task(s) of this tick are not started."
 
 
@@ -212,6 +213,8 @@ class Shift:
     async def _hear_wishes(self) -> None:
         await self.wishes.stop.wait()
         self.changed.set()
+        if self.grants.going:
+            log.warning(WAITING, len(self.grants.going))
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -131,6 +131,7 @@ class Membership:
             self._clock,
             self.recipes,
             boot_id=self._boot_id,
+            folders=(self._state_dir, self._config.settings.log_dir),
             on_news=lambda: self.on_news(),
         )
         try:
