@@ -28,6 +28,8 @@ READ_S: Final = 5.0
 """How long the head of an answer to a question may take; an action waits for the disk."""
 CHANGING_HANDS: Final = "the lead changes hands"
 """How an answer begins that will be another one in a moment; `pysched` waits for that (`cli/faults.py`)."""
+STANDS_BY: Final = "this scheduler stands by"
+"""How one answers that was taken for who leads: it is waited for as well."""
 NOBODY_LEADS: Final = "nobody leads at this moment"
 SOON: Final = "ask again in a moment"
 
@@ -78,11 +80,12 @@ class Relay:
         if leader is None or not name:
             raise Unavailable(f"{CHANGING_HANDS}: {NOBODY_LEADS}", mend=SOON)
         if not leader.address:
-            what = f"this scheduler stands by: {name} leads, and says no address"
-            raise Unavailable(what, mend=f"give {name} one (listen, or scheduler.cluster.address)")
+            raise Unavailable(
+                f"{name} leads, and says no address", mend=f"give {name} one (listen, or scheduler.cluster.address)"
+            )
         if self._vouching is None:
             mend = f"ask {leader.address}, or give the nodes a secret (scheduler.cluster.secret)"
-            raise Unavailable(f"this scheduler stands by: {name} leads", mend=mend)
+            raise Unavailable(f"{name} leads, and this scheduler has no secret to ask it with", mend=mend)
         target, body = target_of(scope), await _whole(receive)
         headers: Headers = [(key, value) for key, value in scope["headers"] if key != HEADER]
         if caller is not None and caller.via not in (Via.SESSION, Via.TOKEN):

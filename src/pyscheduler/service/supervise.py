@@ -33,7 +33,7 @@ from pyscheduler.errors import (
     StoreUnavailable,
     Unavailable,
 )
-from pyscheduler.service.relay import CHANGING_HANDS, NOBODY_LEADS, SOON
+from pyscheduler.service.relay import NOBODY_LEADS, SOON, STANDS_BY
 from pyscheduler.service.ways import Way, Ways
 
 log = logging.getLogger(__name__)
@@ -91,6 +91,7 @@ class Supervisor:
         self._way: Way | None = None
         self._handing_over = asyncio.Event()
         self._held_store = False
+        self._cut_off: StoreError | None = None
         self.standing = Standing(Phase.STARTING, clock.now())
 
     @property
@@ -109,7 +110,9 @@ class Supervisor:
             mend = f"it opens its store again by itself ({self.standing.trouble})"
             return Unavailable("scheduler failed; see the scheduler log", mend=mend)
         if self.standing.phase is Phase.STANDBY:
-            return Unavailable(f"{CHANGING_HANDS}: this scheduler stands by ({self.standing.trouble})", mend=SOON)
+            if self._cut_off is not None:
+                return Unavailable(f"this scheduler's store is out of reach: {self._cut_off}", mend=SOON)
+            return Unavailable(f"{STANDS_BY}: {self.standing.trouble}", mend="ask the one that leads")
         return Unavailable(f"scheduler is {self.standing.phase}", mend="ask again in a moment")
 
     # ----------------------------------------------------------------- lives
@@ -215,6 +218,7 @@ class Supervisor:
 
     def stand_by(self, leader: str, cut_off: StoreError | None = None) -> None:
         """Another scheduler of the store leads, or it cannot be asked (`cut_off` says why): wait for its end."""
+        self._cut_off = cut_off
         who = f"{leader} leads" if leader else NOBODY_LEADS
         if cut_off is not None:
             who = f"its store is out of reach: {cut_off}"

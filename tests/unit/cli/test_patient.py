@@ -179,3 +179,13 @@ def test_a_question_does_not_wait_for_a_lead(home: Callable[..., None]) -> None:
     home()
     with pytest.raises(Refused, match="changes hands"):
         Patient(Scheduler(BETWEEN), PLACE, lambda _t: None, lambda _s: pytest.fail("waited")).get("/api/runs")
+
+
+def test_an_action_waits_where_who_leads_was_killed(home: Callable[..., None]) -> None:
+    """Until its lease is over and another leads; a store that cannot be reached is nothing to wait for."""
+    home()
+    dead = Refused("a leads, and the scheduler at db1:8470 cannot be reached", status=503)
+    assert Patient(Scheduler(dead, {"ok": 1}), PLACE, lambda _t: None, lambda _s: None).post("/api/x") == {"ok": 1}
+    gone = Refused("this scheduler's store is out of reach: the server cannot be reached (refused)", status=503)
+    with pytest.raises(Refused):
+        Patient(Scheduler(gone), PLACE, lambda _t: None, lambda _s: pytest.fail("waited")).post("/api/x")

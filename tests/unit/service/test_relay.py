@@ -13,10 +13,10 @@ import pytest
 
 from pyscheduler.api.afar import Vouching
 from pyscheduler.api.host import Phase
-from pyscheduler.cli.faults import CHANGING_HANDS as WAITED_FOR
+from pyscheduler.cli.faults import BETWEEN, UNHEARD
 from pyscheduler.errors import StoreError, StoreUnavailable
 from pyscheduler.service import relay
-from pyscheduler.service.relay import CHANGING_HANDS, Relay
+from pyscheduler.service.relay import CHANGING_HANDS, STANDS_BY, Relay
 from pyscheduler.store.claims import AuthorityRow
 
 NOON = datetime(2026, 10, 19, 12, tzinfo=UTC)
@@ -88,7 +88,7 @@ async def test_nobody_leads(row: AuthorityRow | None) -> None:
     status, body = await answer(Member(row), "POST")
     assert status == 503
     assert body["error"].startswith(CHANGING_HANDS)
-    assert CHANGING_HANDS == WAITED_FOR
+    assert (CHANGING_HANDS, STANDS_BY) == BETWEEN
 
 
 async def test_who_leads_and_does_not_answer_is_named_soon(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,3 +104,11 @@ async def test_who_leads_and_does_not_answer_is_named_soon(monkeypatch: pytest.M
     assert status == 503
     assert body["error"].startswith("a leads, and ")
     assert "does not answer" in body["error"]
+
+
+async def test_who_leads_and_takes_no_connection_was_perhaps_killed() -> None:
+    """Nothing was asked of it: an action of `pysched` waits for the next one."""
+    status, body = await answer(Member(ROW), "POST")
+    assert status == 503
+    assert body["error"].startswith("a leads, and ")
+    assert body["error"].endswith(UNHEARD)
