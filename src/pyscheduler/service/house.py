@@ -12,6 +12,7 @@ import os
 import socket
 import stat
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from starlette.types import ASGIApp
@@ -124,8 +125,11 @@ class House:
 
     @property
     def standing(self) -> Standing:
-        """How it goes."""
-        return self._supervisor.standing
+        """How it goes; before the first opening, also what keeps us from joining."""
+        standing, member = self._supervisor.standing, self._membership
+        if standing.phase is not Phase.STARTING or standing.trouble or member is None or member.cut_off is None:
+            return standing
+        return replace(standing, trouble=str(member.cut_off))
 
     @property
     def reload_failure(self) -> ReloadFailure | None:

@@ -83,7 +83,7 @@ class Membership:
         self.leader: AuthorityRow | None = None
         """Who led when it was last looked at."""
         self.cut_off: StoreError | None = None
-        """Why the authority could not be looked at, if the last look failed."""
+        """Why the store could not be asked, if the last try to join or to look at the authority failed."""
         self.on_news: Callable[[], None] = lambda: None
 
     @property
@@ -115,6 +115,7 @@ class Membership:
             try:
                 await self._one_life()
             except StoreError as error:
+                self.cut_off = error
                 log.warning("this node cannot reach its store: %s", error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), TRY_AGAIN_S)
@@ -142,6 +143,7 @@ class Membership:
         self._claims, self.node = claims, node
         if self._resting:
             node.rest()
+        self.cut_off = None
         self._joined.set()
         me = claims.me
         log.info("node %s joined the cluster as %s, room for %d", me.node, me.inc_id[:8], me.capacity)

@@ -7,8 +7,10 @@ from typing import Any, cast
 
 import pytest
 
+from pyscheduler.api.host import Phase, Standing
 from pyscheduler.errors import StoreUnavailable
 from pyscheduler.service.house import House
+from tests.builders import NOON
 
 GONE = StoreUnavailable("the server cannot be reached", where="db.example")
 
@@ -27,3 +29,16 @@ def test_a_trouble_is_over_once_another_leads(row: str | None, leader: str, told
     )
     House._stand_by(cast("House", house), cast("Any", row))
     assert heard == told
+
+
+def test_a_start_that_cannot_join_says_why() -> None:
+    """With the server's name; what an opening has met itself counts for more."""
+    starting = Standing(Phase.STARTING, NOON)
+    house = SimpleNamespace(_membership=SimpleNamespace(cut_off=GONE), _supervisor=SimpleNamespace(standing=starting))
+    standing = House.standing.fget
+    assert standing is not None
+    assert "db.example" in standing(cast("House", house)).trouble
+    house._supervisor.standing = Standing(Phase.STARTING, NOON, "no room")
+    assert standing(cast("House", house)).trouble == "no room"
+    house._membership.cut_off, house._supervisor.standing = None, starting
+    assert standing(cast("House", house)) is starting
