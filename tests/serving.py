@@ -89,7 +89,7 @@ class Served:
         self.write(text)
         self.mark = secrets.token_hex(8)
         self.log = home / "service.log"
-        self._wrapper, self._driver = wrapper, driver
+        self._wrapper, self.driver = wrapper, driver
         self._env = dict(env or {})
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -112,7 +112,7 @@ class Served:
         env = os.environ | common | self._env | dict(env or {})
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [*self._wrapper, sys.executable, "-c", self._driver, str(self.file), *options],
+                [*self._wrapper, sys.executable, "-c", self.driver, str(self.file), *options],
                 env=env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from pyscheduler.service.house import HAND_OVER_S
 from tests.clustering import Cluster, fresh_database, is_standby
 from tests.servers.kinds import Place
 from tests.serving import Served, on_tmpfs
@@ -64,6 +66,19 @@ def test_a_standby_answers_for_the_one_that_leads(cluster: Cluster) -> None:
     assert a.process is not None
     assert a.process.poll() is None
     assert b.get("/api/nodes")["authority"]["epoch"] == 2
+
+
+def test_the_lead_is_handed_over_and_back_at_once(cluster: Cluster) -> None:
+    """Who has just given it away takes it again: nobody waits for half a minute without a scheduler."""
+    a, b = cluster.node("a").start(), cluster.node("b").start(ready=False)
+    b.until(lambda: is_standby(b), "standing by")
+    a.post("/api/nodes/a/hand-over")
+    b.until(b.is_well, "b leads")
+    b.post("/api/nodes/b/hand-over")
+    began = time.monotonic()
+    a.until(a.is_well, "a leads")
+    assert time.monotonic() - began < HAND_OVER_S / 2
+    assert a.get("/api/nodes")["authority"]["epoch"] == 3
 
 
 def test_a_node_that_is_gone_is_fenced_by_hand(cluster: Cluster) -> None:

@@ -32,6 +32,15 @@ jobs:
     schedule: manual
 """
 
+SLOW_TO_LEAD = """
+import asyncio
+from pyscheduler.engine import core, reopen
+async def slow(engine):
+    await asyncio.sleep(8)
+    await reopen.reopen(engine)
+core.reopen = slow
+"""
+
 NewCluster = Callable[..., Cluster]
 
 
@@ -85,6 +94,21 @@ def test_a_polite_stop_hands_over_at_once(new_cluster: NewCluster) -> None:
     b.until(b.is_well, "b leads")
     epochs = cluster.rows("SELECT epoch FROM leases WHERE name = 'authority'")
     assert epochs[0][0] == 2
+
+
+def test_a_stop_while_the_lead_is_taken_makes_no_run(new_cluster: NewCluster) -> None:
+    """A recovery that takes long is given up at the signal: what is due is left to the next that leads, at once."""
+    cluster = new_cluster(lease="60s", margin="10s")
+    a, b = cluster.node("a").start(), cluster.node("b")
+    b.driver = SLOW_TO_LEAD + b.driver
+    b.start(ready=False)
+    b.until(lambda: is_standby(b), "standing by")
+    a.kill()
+    b.until(lambda: "this scheduler leads now" in b.said(), "b takes the lead")
+    made = cluster.rows("SELECT count(*) FROM runs")
+    assert b.stop() == 0
+    assert cluster.rows("SELECT count(*) FROM runs") == made
+    assert cluster.rows("SELECT released FROM leases WHERE name = 'authority'")[0][0] in (1, True)
 
 
 def test_a_job_runs_on_the_node_that_it_names(new_cluster: NewCluster) -> None:

@@ -121,16 +121,24 @@ class Reply:
         self.writer.close()
 
 
-async def ask(address: str, method: str, target: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> Reply:
-    """Send one request and return its answer's head. Raises Unavailable where nobody answers."""
+async def ask(
+    address: str,
+    method: str,
+    target: bytes,
+    headers: Iterable[tuple[bytes, bytes]],
+    body: bytes,
+    *,
+    answer_s: float = ANSWER_S,
+) -> Reply:
+    """Send one request and return its answer's head. Raises Unavailable where nobody answers in time."""
     host, _, port = address.rpartition(":")
     try:
-        async with asyncio.timeout(CONNECT_S):
+        async with asyncio.timeout(min(CONNECT_S, answer_s)):
             reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
     except (OSError, ValueError, TimeoutError) as error:
         raise Unavailable(f"the scheduler at {address} cannot be reached", mend="ask again in a moment") from error
     try:
-        async with asyncio.timeout(ANSWER_S):
+        async with asyncio.timeout(answer_s):
             return await _converse(reader, writer, address, method, target, headers, body)
     except (OSError, TimeoutError, h11.RemoteProtocolError) as error:
         writer.close()

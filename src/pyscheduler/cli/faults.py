@@ -30,6 +30,10 @@ HELD_OFF: Final = 3
 INTERRUPTED: Final = 130
 STARTING: Final = "scheduler is starting"
 """How the API answers until its engine is up."""
+BETWEEN: Final = ("the lead changes hands", "this scheduler stands by")
+"""How it answers between two leads of a cluster (`service/relay.py`): nobody leads, or who was asked does no longer."""
+UNHEARD: Final = "cannot be reached"
+"""How the answer for one that leads, and takes no connection, ends: it may have been killed a moment ago."""
 
 
 class CommandError(PyschedError):
@@ -97,6 +101,11 @@ class Refused(CommandError):
     def is_starting(self) -> bool:
         """Whether nothing was done because the scheduler is not up yet."""
         return self.status == 503 and self.what.startswith(STARTING)
+
+    @property
+    def is_between(self) -> bool:
+        """Whether nothing was done because no scheduler of the cluster leads at this moment."""
+        return self.status == 503 and (self.what.startswith(BETWEEN) or self.what.endswith(UNHEARD))
 
 
 def exit_code_of(error: PyschedError) -> int:

@@ -4,7 +4,9 @@ It waits only while there is something to wait for: a scheduler that says it is 
 somebody holds the state folder or has announced a start. One short pause is made in any case, since two commands that
 begin together may overtake each other. What is asked again was never delivered, or was refused as a whole. An action
 whose answer breaks off may have been done: each carries a key of its own (`Idempotency-Key`), and is asked for again
-under the same one, so it is never done twice. Every wait ends after PATIENCE_S with the last answer.
+under the same one, so it is never done twice. An action that is given while the lead of a cluster changes hands waits
+for the next lead; a question does not, for who asks wants to know. Every wait ends after PATIENCE_S with the last
+answer.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ T = TypeVar("T")
 PATIENCE_S: Final = 30.0
 """A start takes a second or two, and ten where the machine has much else to do."""
 LOOK_S: Final = 0.1
+BETWEEN_S: Final = 20.0
+"""How long an action waits for a lead: longer than the lease of one that was killed lasts, by default."""
 GRACE_S: Final = 0.25
 REPEATS: Final = 3
 """How often an action is asked for again whose answer broke off; the waits between double."""
@@ -47,6 +51,7 @@ class Patient:
     ) -> None:
         self._client, self._place, self._tell, self._sleep = client, place, tell, sleep
         self._left_s, self._has_paused = patience_s, False
+        self._left_between_s = min(patience_s, BETWEEN_S)
         self._told: set[str] = set()
         self._repeats = 0
         self._broken: Unreachable | None = None
@@ -61,7 +66,7 @@ class Patient:
             key = str(uuid.uuid4())
         while True:
             try:
-                return self._ask(lambda: self._client.post(path, body, key=key))
+                return self._ask(lambda: self._client.post(path, body, key=key), acts=True)
             except Unreachable as error:
                 if key is None or not self._is_worth_repeating(error):
                     raise self._broken or error from None
@@ -70,12 +75,12 @@ class Patient:
         """Return the answer's bytes as they are, and its headers with lower-case names."""
         return self._ask(lambda: self._client.raw(path, **query))
 
-    def _ask(self, question: Callable[[], T]) -> T:
+    def _ask(self, question: Callable[[], T], *, acts: bool = False) -> T:
         while True:
             try:
                 return question()
             except (Unreachable, Refused) as error:
-                if not self._is_worth_waiting(error):
+                if not (self._is_worth_waiting(error) or (acts and self._waits_for_a_lead(error))):
                     raise self._worded(error) from error
 
     def _is_worth_repeating(self, error: Unreachable) -> bool:
@@ -102,6 +107,14 @@ class Patient:
         if starting and error.what != STARTING:
             self._tell_once(error.what)
         self._left_s -= LOOK_S
+        self._sleep(LOOK_S)
+        return True
+
+    def _waits_for_a_lead(self, error: CommandError) -> bool:
+        if self._left_between_s <= 0 or not (isinstance(error, Refused) and error.is_between):
+            return False
+        self._tell_once("the lead changes hands; waiting for the next scheduler that leads")
+        self._left_between_s -= LOOK_S
         self._sleep(LOOK_S)
         return True
 

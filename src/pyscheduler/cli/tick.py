@@ -64,7 +64,8 @@ def work(session: Session, max_processes: int | None, sleep: float, log_level: s
     """Make passes until stopped: `tick` in a loop.
 
     Stays in the foreground. A failed run is logged and ends nothing; a store out of reach is waited for. Attempts that
-    a dead scheduler of this host has left running are adopted. SIGTERM and Ctrl-C stop it as they stop `tick`.
+    a dead scheduler of this host has left running are adopted. SIGTERM and Ctrl-C stop it as they stop `tick`; then it
+    exits with 0, whatever its runs have come to.
     """
     return _at_work(
         session, max_processes, log_level, as_json, lambda scheduler, slots: scheduler.work(sleep, slots), is_loop=True

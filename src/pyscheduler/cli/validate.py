@@ -11,7 +11,7 @@ import click
 from pyscheduler.cli import faults
 from pyscheduler.cli.options import file_argument, json_option, only_here, verb
 from pyscheduler.cli.session import Session, pass_session
-from pyscheduler.errors import ConfigError
+from pyscheduler.errors import ConfigError, StoreError
 from pyscheduler.model.problem import Problem, Severity
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def validate(session: Session, allow_inactive: bool, as_json: bool) -> int:
 
     path = session.config_path
     config, problems = build_config(path, env=session.environ, allow_inactive=allow_inactive)
-    problems += _of_people(config)
+    problems += [*_of_people(config), *_of_store(path, config)]
     wrong = any(problem.severity is Severity.ERROR for problem in problems)
     if as_json:
         session.print_json(_document(path, len(config.jobs), problems, ok=not wrong))
@@ -55,6 +55,19 @@ def _of_people(config: Config) -> list[Problem]:
         return list(read_credentials(config.settings)[1])
     except ConfigError as error:
         return list(error.problems)
+
+
+def _of_store(path: Path, config: Config) -> list[Problem]:
+    """Return a warning where the store's driver is not installed here; the scheduler may be elsewhere."""
+    if config.settings.store is None:
+        return []
+    from pyscheduler.store.claims.opening import need_driver
+
+    try:
+        need_driver(config.settings.store)
+    except StoreError as error:
+        return [Problem(str(path), 0, 0, f"scheduler.store: {error.what}", error.mend, severity=Severity.WARNING)]
+    return []
 
 
 def _document(path: Path, jobs: int, problems: list[Problem], *, ok: bool) -> dict[str, object]:

@@ -15,7 +15,7 @@ from pyscheduler.engine.ports import Clock
 from pyscheduler.errors import BadSchedule, StoreError
 from pyscheduler.rules.leases import timing as timing_of
 from pyscheduler.store.claims import Claims, Door, Timing, Transaction
-from pyscheduler.store.claims.opening import open_door
+from pyscheduler.store.claims.opening import need_driver, open_door
 
 T = TypeVar("T")
 
@@ -86,8 +86,12 @@ def entrance(
     named: tuple[str, ...],
     clock: Clock,
 ) -> Entrance:
-    """Return the way into a store. Raises BadSchedule where times do not hold together or a folder is lacking."""
+    """Return the way into a store.
+
+    Raises BadSchedule where times do not hold together or a folder is lacking, StoreError where the driver is.
+    """
     address = os.fspath(store)
+    need_driver(address)
     is_server = "://" in address
     if is_server and state_dir is None:
         raise BadSchedule("A store on a server needs a state_dir for what this host keeps besides.")

@@ -72,13 +72,13 @@ class Grants:
         """Grants under which something was, or may have been, executed."""
         self._turn = asyncio.Lock()
 
-    async def claim(self, count: int, tags: Iterable[str]) -> list[Claim]:
-        """S2; nothing where our lease is in doubt. Raises StoreError."""
+    async def claim(self, count: int, tags: Iterable[str], jobs: Iterable[str]) -> list[Claim]:
+        """S2, for runs of these jobs; nothing where our lease is in doubt. Raises StoreError."""
         if not self._heart.trusted:
             return []
         having = (*self.claims.me.tags, *tags)
         async with self._turn:
-            found = await self._ask(lambda: self.claims.claim(count, tags=having))
+            found = await self._ask(lambda: self.claims.claim(count, tags=having, jobs=jobs))
             self.claimed.update((claim.run_id, claim) for claim in found)
         return found
 

@@ -14,12 +14,14 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final, TypeVar
 
 from pyscheduler.cluster.heart import Heart
 from pyscheduler.cluster.orders import Work, run_of
 from pyscheduler.cluster.outbox import Outbox
 from pyscheduler.cluster.recipes import Recipes
+from pyscheduler.cluster.room import Room
 from pyscheduler.engine.environment import claim_facts
 from pyscheduler.engine.orders import Order, ref_of
 from pyscheduler.engine.ports import AttemptHandle, Clock, Launcher
@@ -54,7 +56,10 @@ class Going:
 
 
 class Node:
-    """One incarnation. `on_news` is called when it has written something that the authority may want to read."""
+    """One incarnation. `on_news` is called when it has written something that the authority may want to read.
+
+    `folders` are where its attempts' files go.
+    """
 
     def __init__(
         self,
@@ -64,6 +69,7 @@ class Node:
         recipes: Recipes,
         *,
         boot_id: str,
+        folders: Sequence[Path] = (),
         on_news: Callable[[], None] = lambda: None,
     ) -> None:
         self.claims, self.launcher, self.clock, self.boot_id = claims, launcher, clock, boot_id
@@ -82,6 +88,7 @@ class Node:
         self.fenced = asyncio.Event()
         self.heart = Heart(claims, clock.boottime, self._on_beat, self._on_error)
         self._outbox = Outbox(self._tell)
+        self._room = Room(folders, clock.boottime)
 
     # ----------------------------------------------------------------------- life
 
@@ -172,6 +179,8 @@ class Node:
         room = min(AT_ONCE, self.claims.me.capacity - len(self._going) - self._launching)
         if room <= 0 or not self.heart.trusted or self.draining or self._resting:
             return False
+        if self._room.lacks and not await self.call(self._room.has):
+            return False
         try:
             async with self._turn:
                 found = await self.call(lambda: self.claims.claim(room))
@@ -194,7 +203,7 @@ class Node:
                 await self.call(lambda claim=claim: self.claims.hand_back([Held(claim.run_id, claim.token)]))  # type: ignore[misc]
                 continue
             prepared.append((claim, run, order, job))
-        if self._resting:
+        if self._resting or not await self.call(self._room.has):
             await self.call(lambda: self.claims.hand_back([Held(each.run_id, each.token) for each, *_ in prepared]))
             return
         starts = [_start_of(claim, order.attempt) for claim, _, order, _ in prepared]
@@ -270,6 +279,10 @@ class Node:
         return await self.call(lambda: self.claims.outcomes(reports))
 
     # ----------------------------------------------------------------------- what the dead leave (succession.py)
+
+    def decides(self, each: Owned) -> bool:
+        """Whether its end is ours to tell: any is, because the authority says what follows."""
+        return True
 
     async def ended_elsewhere(self, run: Run, owned: Owned, attempt: Attempt, result: AttemptResult) -> None:
         """Store the end of an attempt that a dead incarnation had started, found by its note."""

@@ -21,7 +21,7 @@ from pyscheduler.cluster.orders import Work
 from pyscheduler.cluster.tally import Tally
 from pyscheduler.engine.ports import Clock
 from pyscheduler.errors import Conflict, StoreError
-from pyscheduler.store.claims import Beat, Claim, Claims, OnLost
+from pyscheduler.store.claims import Beat, Claim, Claims, OnLost, Owned
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -29,6 +29,7 @@ T = TypeVar("T")
 MOST_CLAIMED: Final = 1000
 """Runs claimed in one statement."""
 RECONCILE_BEATS: Final = 12
+WAITING: Final = "Stopping when %d running attempt(s) have ended; a second stop leaves them to their minders."
 STOPPING: Final = "Stopping, {count} due task(s) of this tick are not started."
 
 
@@ -109,12 +110,16 @@ class Shift:
         """S2, for runs of our works, in the order in which they are to start. Raises StoreError, Conflict."""
         if count <= 0 or self.is_over:
             return []
-        found = await self.grants.claim(count, map(job_tag, self.works))
+        found = await self.grants.claim(count, map(job_tag, self.works), self.works)
         if any(claim.on_lost is OnLost.ENGINE for claim in found):
             await self.grants.hand_back(found)
             what = "this store has runs that `pysched serve` has made"
             raise Conflict(what, mend="let it run these jobs, or give tick and work a store of their own")
         return sorted(found, key=self.turn_of)
+
+    def decides(self, each: Owned) -> bool:
+        """Whether what becomes of that run is ours to say: its job is, and `serve` has not made it."""
+        return each.job in self.works and each.on_lost is not OnLost.ENGINE
 
     def turn_of(self, claim: Claim) -> tuple[int, datetime, int]:
         """Return a claim's place in the line: the critical first, then the older, then as the tasks were declared."""
@@ -208,6 +213,8 @@ class Shift:
     async def _hear_wishes(self) -> None:
         await self.wishes.stop.wait()
         self.changed.set()
+        if self.grants.going:
+            log.warning(WAITING, len(self.grants.going))
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -1,9 +1,9 @@
 """What others left: journals told, claims handed out again, attempts found, adopted or given up. S7a, S7b, S17.
 
 What must always hold: the death of a scheduler proves nothing about what it started; each of its attempts is looked for
-first (DESIGN 4, "Finding again"), and its true end wins. Only what is proved gone is revoked, or what `reclaim_after`
-has made anybody's. A store that could not be reached resets all that was observed. `work` adopts, `tick` adopts nothing
-that still runs.
+first (DESIGN 4, "Finding again"), and its true end wins; one whose job is not ours is left to who knows its retries.
+Only what is proved gone is revoked, or what `reclaim_after` has made anybody's. A store that could not be reached
+resets all that was observed. `work` adopts, `tick` adopts nothing that still runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pyscheduler.engine.ports import AttemptHandle, Clock, Finished, Launcher, L
 from pyscheduler.model.ids import parse_run_id
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import Attempt, Run, RunState, Trigger
-from pyscheduler.store.claims import Claims, NodeRow, Owned, Proof, ProofKind, Seen
+from pyscheduler.store.claims import Claims, NodeRow, OnLost, Owned, Proof, ProofKind, Seen
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -41,6 +41,7 @@ class Looking(Protocol):
     @property
     def works(self) -> Mapping[str, Work]: ...
     async def call(self, work: Callable[[], T]) -> T: ...
+    def decides(self, each: Owned) -> bool: ...
 
 
 class Heir(Protocol):
@@ -137,10 +138,17 @@ class Successor:
         if owned and not _is_open_to_us(state_dir):
             log.warning("%s is not readable here: the attempts of a dead scheduler wait for their window", state_dir)
             return
-        fates = await asyncio.gather(*(self._fate(each, proof) for each in owned))
+        # a job that nobody has any more has no other rules than ours: its window is waited for
+        is_nobodys = row.renewed_at + timedelta(seconds=self._claims.timing.reclaim_after_s) < row.now
+        ours = [
+            each for each in owned if self._shift.decides(each) or (is_nobodys and each.on_lost is not OnLost.ENGINE)
+        ]
+        fates = await asyncio.gather(*(self._fate(each, proof) for each in ours))
+        if len(ours) < len(owned):
+            return
         if all(fates):
             lost = frozenset(
-                (each.run_id, each.token) for each, fate in zip(owned, fates, strict=True) if fate == "lost"
+                (each.run_id, each.token) for each, fate in zip(ours, fates, strict=True) if fate == "lost"
             )
             await self._fence(row, replace(proof, lost=lost), "its process is gone")
 

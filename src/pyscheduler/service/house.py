@@ -12,6 +12,7 @@ import os
 import socket
 import stat
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from starlette.types import ASGIApp
@@ -42,7 +43,7 @@ from pyscheduler.service.signals import Wishes
 from pyscheduler.service.supervise import Supervisor
 from pyscheduler.service.ways import Alone, Shared, Ways
 from pyscheduler.store import Store
-from pyscheduler.store.claims import Claims
+from pyscheduler.store.claims import AuthorityRow, Claims
 from pyscheduler.web import Dressed, EntrancePages, Press, pages
 
 log = logging.getLogger(__name__)
@@ -110,17 +111,25 @@ class House:
         if self._membership is None:
             return Alone(config.settings.state_dir, self._launcher)
 
-        def stand_by(leader: str) -> None:
-            self._supervisor.stand_by(leader)
+        return Shared(self._membership, self._leaving, self._clock.now(), self._stand_by)
 
-        return Shared(self._membership, self._leaving, self._clock.now(), stand_by)
+    def _stand_by(self, row: AuthorityRow | None) -> None:
+        """Wait for an end of another's lead; a trouble of ours is over once another is seen to lead."""
+        assert self._membership is not None
+        leader = self._membership.other_that_leads(row)
+        if leader:
+            self.alerts.scheduler_works()
+        self._supervisor.stand_by(leader, None if row is not None else self._membership.cut_off)
 
     # ----------------------------------------------------------------- as the API's host
 
     @property
     def standing(self) -> Standing:
-        """How it goes."""
-        return self._supervisor.standing
+        """How it goes; before the first opening, also what keeps us from joining."""
+        standing, member = self._supervisor.standing, self._membership
+        if standing.phase is not Phase.STARTING or standing.trouble or member is None or member.cut_off is None:
+            return standing
+        return replace(standing, trouble=str(member.cut_off))
 
     @property
     def reload_failure(self) -> ReloadFailure | None:
@@ -221,7 +230,7 @@ class House:
         membership = self._membership
         if membership is None:
             return app
-        return Relay(app, self, self._keeper.door, lambda: membership.leader, self.vouching)
+        return Relay(app, self, self._keeper.door, membership, self.vouching)
 
     async def _end(self, listener: Listener, serving: asyncio.Task[None], supervising: asyncio.Task[int]) -> int | None:
         """Close the API, then the engine; returns the exit code, None where that did not come to an end."""

@@ -41,6 +41,8 @@ T = TypeVar("T")
 LOOK_S: Final = 1.0
 LOOK_OFTEN_S: Final = 0.2
 """How often a standby reads the authority's row, and how often once its lease is over (claims.md C8)."""
+FREE_S: Final = 2.0
+"""How long an authority that we gave away may be seen free: then the others cannot, or will not, and we try again."""
 TRY_AGAIN_S: Final = 1.0
 TIDY_S: Final = 3600.0
 FENCED_END_S: Final = 15.0
@@ -71,13 +73,17 @@ class Membership:
         self._reader: Store | None = None
         self._claims: Claims | None = None
         self._fenced: set[str] = set()
-        self._no_try_before = 0.0
+        self._no_try_before, self._free_since = 0.0, float("inf")
+        self._led = 0
+        """The last epoch that was ours."""
         self._resting = False
         self._wish_looks, self._joined = asyncio.Event(), asyncio.Event()
         self.recipes = Recipes(config, self._read_config, environ, self._boot_id, allow_inactive=allow_inactive)
         self.node: Node | None = None
         self.leader: AuthorityRow | None = None
         """Who led when it was last looked at."""
+        self.cut_off: StoreError | None = None
+        """Why the store could not be asked, if the last try to join or to look at the authority failed."""
         self.on_news: Callable[[], None] = lambda: None
 
     @property
@@ -109,6 +115,7 @@ class Membership:
             try:
                 await self._one_life()
             except StoreError as error:
+                self.cut_off = error
                 log.warning("this node cannot reach its store: %s", error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), TRY_AGAIN_S)
@@ -125,6 +132,7 @@ class Membership:
             self._clock,
             self.recipes,
             boot_id=self._boot_id,
+            folders=(self._state_dir, self._config.settings.log_dir),
             on_news=lambda: self.on_news(),
         )
         try:
@@ -135,6 +143,7 @@ class Membership:
         self._claims, self.node = claims, node
         if self._resting:
             node.rest()
+        self.cut_off = None
         self._joined.set()
         me = claims.me
         log.info("node %s joined the cluster as %s, room for %d", me.node, me.inc_id[:8], me.capacity)
@@ -224,7 +233,9 @@ class Membership:
             try:
                 claims = self.claims
                 epoch, row = await self._try(claims)
+                self.cut_off = None
                 if epoch is not None:
+                    self._won(epoch)
                     return claims.me, epoch
                 if row.is_over:
                     wait_s = LOOK_OFTEN_S
@@ -233,6 +244,7 @@ class Membership:
                     on_wait(row)
             except StoreError as error:
                 self._evidence.forget()
+                self.cut_off = error
                 if told is not None:
                     told = None
                     log.warning("the authority cannot be looked at: %s", error)
@@ -258,14 +270,31 @@ class Membership:
             for wait in waits:
                 wait.cancel()
 
+    def other_that_leads(self, row: AuthorityRow | None) -> str:
+        """Return the name of another scheduler whose authority holds, empty where nobody is known to lead."""
+        if row is None or row.is_over or (self._claims is not None and row.holder == self._claims.me.inc_id):
+            return ""
+        return row.node or str(row.holder)
+
     def hold_off(self, seconds: float) -> None:
-        """Do not try to lead for so long: another is to have it."""
-        self._no_try_before = self._clock.monotonic() + seconds
+        """Do not try to lead for so long: another is to have it. Over when one has had it, or nobody will."""
+        self._no_try_before, self._free_since = self._clock.monotonic() + seconds, float("inf")
+
+    def _won(self, epoch: int) -> None:
+        self._led, self._no_try_before = epoch, 0.0
+
+    def _is_held_off(self, row: AuthorityRow) -> bool:
+        now = self._clock.monotonic()
+        if row.is_over:
+            self._free_since = min(self._free_since, now)
+        if row.epoch > self._led or now - self._free_since >= FREE_S:
+            self._no_try_before = 0.0
+        return now < self._no_try_before
 
     async def _try(self, claims: Claims) -> tuple[int | None, AuthorityRow]:
         asked_at = self._clock.boottime()
         row = self.leader = await self.call(claims.authority)
-        if self._clock.monotonic() < self._no_try_before:
+        if self._is_held_off(row):
             return None, row
         if row.is_free or row.holder == claims.me.inc_id or row.holder in self._fenced:
             return await self.call(lambda: claims.take_authority(None)), row

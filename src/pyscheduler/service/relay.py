@@ -2,15 +2,14 @@
 
 Who asks is found out here, by this machine's own door, and vouched for (`api/afar.py`): so `pysched` on any node speaks
 to the cluster. Whoever shows a token or a session is passed on with it instead, and judged there. Where nobody leads,
-or its address is not known, the answer is 503 and says so.
+its address is not known, it does not answer, or our own store is out of reach, the answer is 503 and says which.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, Protocol
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -19,26 +18,44 @@ from pyscheduler.api.callers import Caller, Via
 from pyscheduler.api.door import Door
 from pyscheduler.api.host import Host, Phase
 from pyscheduler.api.problems import answer_to
-from pyscheduler.errors import PyschedError, TooLarge, Unavailable
+from pyscheduler.errors import PyschedError, StoreError, StoreUnavailable, TooLarge, Unavailable
 from pyscheduler.store.claims import AuthorityRow
 
 OWN: Final = frozenset({"/healthz", "/readyz", "/metrics", "/api/health"})
 """What a standby says for itself."""
 MOST_BODY: Final = 1024 * 1024
+READ_S: Final = 5.0
+"""How long the head of an answer to a question may take; an action waits for the disk."""
+CHANGING_HANDS: Final = "the lead changes hands"
+"""How an answer begins that will be another one in a moment; `pysched` waits for that (`cli/faults.py`)."""
+STANDS_BY: Final = "this scheduler stands by"
+"""How one answers that was taken for who leads: it is waited for as well."""
+NOBODY_LEADS: Final = "nobody leads at this moment"
+SOON: Final = "ask again in a moment"
+
+
+class Member(Protocol):
+    """What is known of who leads: the last look at it, and why a look failed."""
+
+    @property
+    def leader(self) -> AuthorityRow | None: ...
+    @property
+    def cut_off(self) -> StoreError | None: ...
+    def other_that_leads(self, row: AuthorityRow | None) -> str: ...
 
 
 class Relay:
-    """See above. `leader` is who led when it was last looked at; without a secret nothing is passed on."""
+    """See above. Without a secret nothing is passed on."""
 
     def __init__(
         self,
         app: ASGIApp,
         host: Host,
         door: Door,
-        leader: Callable[[], AuthorityRow | None],
+        member: Member,
         vouching: Vouching | None,
     ) -> None:
-        self._app, self._host, self._door, self._leader, self._vouching = app, host, door, leader, vouching
+        self._app, self._host, self._door, self._member, self._vouching = app, host, door, member, vouching
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer here, or have it answered."""
@@ -55,21 +72,34 @@ class Relay:
             await answer_to(error)(scope, receive, send)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send, caller: Caller | None) -> None:
-        leader = self._leader()
-        name = leader.node if leader is not None and not leader.is_free else ""
-        if leader is None or not name or not leader.address:
-            who = f"{name} leads, and says no address" if name else "nobody leads at this moment"
-            raise Unavailable(f"this scheduler stands by: {who}", mend="ask again in a moment")
+        if (cut_off := self._member.cut_off) is not None:
+            what = f"this scheduler's store is out of reach: {cut_off.what}"
+            raise StoreUnavailable(what, where=cut_off.where, mend="ask a scheduler that reaches it, or again later")
+        leader = self._member.leader
+        name = self._member.other_that_leads(leader)
+        if leader is None or not name:
+            raise Unavailable(f"{CHANGING_HANDS}: {NOBODY_LEADS}", mend=SOON)
+        if not leader.address:
+            raise Unavailable(
+                f"{name} leads, and says no address", mend=f"give {name} one (listen, or scheduler.cluster.address)"
+            )
         if self._vouching is None:
             mend = f"ask {leader.address}, or give the nodes a secret (scheduler.cluster.secret)"
-            raise Unavailable(f"this scheduler stands by: {name} leads", mend=mend)
+            raise Unavailable(f"{name} leads, and this scheduler has no secret to ask it with", mend=mend)
         target, body = target_of(scope), await _whole(receive)
         headers: Headers = [(key, value) for key, value in scope["headers"] if key != HEADER]
         if caller is not None and caller.via not in (Via.SESSION, Via.TOKEN):
             headers.append((HEADER, self._vouching.word(caller, scope["method"], target)))
         if scope.get("state", {}).get("wire") is None:
             headers = [(key, value) for key, value in headers if key != b"host"]
-        await _deliver(await ask(leader.address, scope["method"], target, headers, body), receive, send)
+        waits = {"answer_s": READ_S} if scope["method"] in ("GET", "HEAD") else {}
+        try:
+            reply = await ask(leader.address, scope["method"], target, headers, body, **waits)
+        except Unavailable as error:
+            raise Unavailable(
+                f"{name} leads, and {error.what}", mend=f"{SOON}; `pysched nodes` says who leads then"
+            ) from error
+        await _deliver(reply, receive, send)
 
 
 def _is_own(scope: Scope) -> bool:

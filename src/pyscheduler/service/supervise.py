@@ -27,11 +27,13 @@ from pyscheduler.errors import (
     AuthorityLost,
     EngineFailedError,
     StoreDamaged,
+    StoreError,
     StoreForeign,
     StoreLocked,
     StoreUnavailable,
     Unavailable,
 )
+from pyscheduler.service.relay import NOBODY_LEADS, SOON, STANDS_BY
 from pyscheduler.service.ways import Way, Ways
 
 log = logging.getLogger(__name__)
@@ -89,6 +91,7 @@ class Supervisor:
         self._way: Way | None = None
         self._handing_over = asyncio.Event()
         self._held_store = False
+        self._cut_off: StoreError | None = None
         self.standing = Standing(Phase.STARTING, clock.now())
 
     @property
@@ -107,7 +110,9 @@ class Supervisor:
             mend = f"it opens its store again by itself ({self.standing.trouble})"
             return Unavailable("scheduler failed; see the scheduler log", mend=mend)
         if self.standing.phase is Phase.STANDBY:
-            return Unavailable(f"this scheduler stands by: {self.standing.trouble}", mend="ask the one that leads")
+            if self._cut_off is not None:
+                return Unavailable(f"this scheduler's store is out of reach: {self._cut_off}", mend=SOON)
+            return Unavailable(f"{STANDS_BY}: {self.standing.trouble}", mend="ask the one that leads")
         return Unavailable(f"scheduler is {self.standing.phase}", mend="ask again in a moment")
 
     # ----------------------------------------------------------------- lives
@@ -176,6 +181,7 @@ class Supervisor:
         if way is None:
             return None
         self._way, self._held_store = way, True
+        self._handing_over.clear()  # a wish that came while the last engine closed has been granted with it
         if self._leaving.is_set():
             await asyncio.to_thread(way.store.close)
             await self._let_go()
@@ -210,9 +216,12 @@ class Supervisor:
         """Let another scheduler lead: close the engine as a stop would, and stand by."""
         self._handing_over.set()
 
-    def stand_by(self, leader: str) -> None:
-        """Another scheduler of the store leads: wait for its end."""
-        who = f"{leader} leads" if leader else "nobody can be asked who leads"
+    def stand_by(self, leader: str, cut_off: StoreError | None = None) -> None:
+        """Another scheduler of the store leads, or it cannot be asked (`cut_off` says why): wait for its end."""
+        self._cut_off = cut_off
+        who = f"{leader} leads" if leader else NOBODY_LEADS
+        if cut_off is not None:
+            who = f"its store is out of reach: {cut_off}"
         log.info("standing by: %s", who)
         self._stand(Phase.STANDBY, who)
 
@@ -241,7 +250,7 @@ class Supervisor:
         text = f"{root}" if str(root) else type(root).__name__
         if isinstance(root, AuthorityLost):
             log.warning("this scheduler leads no longer: %s", text)
-            self._stand(Phase.STANDBY, "another scheduler leads")
+            self._stand(Phase.STANDBY, text)
             return
         log.error("the scheduler cannot work: %s", text)
         phase = Phase.STARTING if self._never_ran else Phase.FAILED

@@ -22,6 +22,7 @@ from pyscheduler.model.lease import Identity
 from pyscheduler.service.membership import Membership
 from pyscheduler.service.premises import LOCK_NAME
 from pyscheduler.store import Store
+from pyscheduler.store.claims import AuthorityRow
 from pyscheduler.store.claims.authority import GUARD
 from pyscheduler.store.sharing import Sharing
 from pyscheduler.store.transaction import Transaction
@@ -73,16 +74,20 @@ class Alone:
 
 
 class Shared:
-    """One of many on a store. `on_wait` hears that another leads: who, and where."""
+    """One of many on a store. `on_wait` hears who leads instead, None where the store cannot be asked."""
 
     def __init__(
-        self, membership: Membership, stop: asyncio.Event, read_at: datetime, on_wait: Callable[[str], None]
+        self,
+        membership: Membership,
+        stop: asyncio.Event,
+        read_at: datetime,
+        on_wait: Callable[[AuthorityRow | None], None],
     ) -> None:
         self._membership, self._stop, self._read_at, self._on_wait = membership, stop, read_at, on_wait
 
     async def open(self, config: Config) -> Way | None:
         """Win the authority and open the store under it. Raises StoreError, AuthorityLost, ConfigError."""
-        won = await self._membership.win(self._stop, lambda row: self._on_wait(row.node if row is not None else ""))
+        won = await self._membership.win(self._stop, self._on_wait)
         if won is None:
             return None
         me, epoch = won

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import signal
 
+import pytest
+
 from pyscheduler.cluster import Task
 from tests.conformance.cluster.command import NEVER, Typed, soon
 from tests.conformance.cluster.kit import Ticking, World, numbers, until
@@ -40,7 +42,7 @@ def test_a_daemon_that_is_told_to_stop_loses_nothing(world: World) -> None:
     assert sorted(world.effects("end")) == sorted(f"{name}.{due.date()}.1" for name in FIVE)
 
 
-def test_a_tick_gives_back_what_it_claimed(world: World) -> None:
+def test_a_tick_gives_back_what_it_claimed(world: World, caplog: pytest.LogCaptureFixture) -> None:
     """The same of one pass, whose claims wait for their slot: counted as handed back, and offered again at once."""
     tasks = [Task(name, "* * * * *", world.command(gated=True)) for name in FIVE]
     scheduler = world.scheduler(*tasks)
@@ -50,6 +52,7 @@ def test_a_tick_gives_back_what_it_claimed(world: World) -> None:
     until(world.effects)
     scheduler.stop()
     until(lambda: [row.token for row in world.runs()].count(2) == 4, "four are given back while the first still runs")
+    assert "Stopping when 1 running attempt(s) have ended" in caplog.text
     world.open_gate("one.2027-05-20.1")
     assert numbers(first.end()) == (1, 0, 4)
     for name in FIVE:

@@ -74,8 +74,9 @@ def outcome_by_state_only() -> None:
 
 def claim_while_fenced() -> None:
     """Nobody asks whether the claimer was fenced, or whether its lease is over."""
-    edit(granting.CLAIM, old="leases.fenced_at IS NULL AND ", new="")
-    edit(granting.CLAIM, old=" AND leases.lease_until > db_now() FOR KEY SHARE", new="")
+    for claim in (granting.CLAIM, granting.CLAIM_OF):
+        edit(claim, old="leases.fenced_at IS NULL AND ", new="")
+        edit(claim, old=" AND leases.lease_until > db_now() FOR KEY SHARE", new="")
 
 
 def no_reconcile() -> None:

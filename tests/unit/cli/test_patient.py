@@ -10,11 +10,12 @@ import pytest
 
 from pyscheduler.cli import at_home
 from pyscheduler.cli.faults import Refused, Unreachable
-from pyscheduler.cli.patient import GRACE_S, LOOK_S, REPEATS, Patient
+from pyscheduler.cli.patient import BETWEEN_S, GRACE_S, LOOK_S, REPEATS, Patient
 from pyscheduler.cli.place import Place
 
 NOBODY = Unreachable("no scheduler is running", where="pysched.yaml", mend="pysched serve", nobody=True)
 STARTING = Refused("scheduler is starting", status=503)
+BETWEEN = Refused("the lead changes hands: nobody leads at this moment", status=503)
 BROKE_OFF = Unreachable("the scheduler broke off in the middle of its answer", broke_off=True)
 PLACE = Place(Path("pysched.yaml"), "night", "UTC", Path("/nowhere/state"), Path("/nowhere/logs"))
 
@@ -158,3 +159,33 @@ def test_a_secret_answer_is_not_kept_for_a_repetition(home: Callable[..., None])
     with pytest.raises(Unreachable):
         Patient(scheduler, PLACE, lambda _text: None, lambda _s: pytest.fail("waited")).post("/api/links")
     assert scheduler.keys == [None]
+
+
+def test_an_action_waits_for_the_next_lead(home: Callable[..., None]) -> None:
+    """Given in the moment of a failover it is done by whoever leads then, or refused when that takes too long."""
+    home()
+    scheduler, told = Scheduler(BETWEEN, BETWEEN, {"ok": 1}), list[str]()
+    assert Patient(scheduler, PLACE, told.append, lambda _s: None).post("/api/nodes/a/drain") == {"ok": 1}
+    assert len(told) == 1
+    assert len(set(scheduler.keys)) == 1
+    naps = list[float]()
+    with pytest.raises(Refused, match="nobody leads"):
+        Patient(Scheduler(BETWEEN), PLACE, told.append, naps.append).post("/api/nodes/a/drain")
+    assert BETWEEN_S <= sum(naps) <= BETWEEN_S + 1
+
+
+def test_a_question_does_not_wait_for_a_lead(home: Callable[..., None]) -> None:
+    """Who asks wants to know that nobody leads."""
+    home()
+    with pytest.raises(Refused, match="changes hands"):
+        Patient(Scheduler(BETWEEN), PLACE, lambda _t: None, lambda _s: pytest.fail("waited")).get("/api/runs")
+
+
+def test_an_action_waits_where_who_leads_was_killed(home: Callable[..., None]) -> None:
+    """Until its lease is over and another leads; a store that cannot be reached is nothing to wait for."""
+    home()
+    dead = Refused("a leads, and the scheduler at db1:8470 cannot be reached", status=503)
+    assert Patient(Scheduler(dead, {"ok": 1}), PLACE, lambda _t: None, lambda _s: None).post("/api/x") == {"ok": 1}
+    gone = Refused("this scheduler's store is out of reach: the server cannot be reached (refused)", status=503)
+    with pytest.raises(Refused):
+        Patient(Scheduler(gone), PLACE, lambda _t: None, lambda _s: pytest.fail("waited")).post("/api/x")

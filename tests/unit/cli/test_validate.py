@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import jsonschema
 import pytest
 import yaml
@@ -29,6 +31,28 @@ def test_the_files_of_people_are_part_of_it(pysched: Prompt) -> None:
     assert said.code == 2
     assert "users.yaml:1:" in said.out
     assert "role" in said.out
+
+
+def test_a_store_without_its_driver_is_warned_of(pysched: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`serve` would not start here; but it may be another machine that runs it."""
+    pysched.config.write_text(f"scheduler: {{store: postgresql+psycopg://db1/pysched}}\n{GOOD}")
+    assert pysched("validate").err == ""
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    said = pysched("validate")
+    assert said.code == 0
+    assert f"warning: {pysched.config}: scheduler.store: the driver for PostgreSQL is not installed" in said.err
+
+
+@pytest.mark.parametrize("command", ["tick", "work"])
+def test_neither_tick_nor_work_begins_without_it(
+    pysched: Prompt, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """In the words of `serve`, and it is not waited for."""
+    pysched.config.write_text(f"scheduler: {{state_dir: state, store: postgresql+psycopg://db1/pysched}}\n{GOOD}")
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    said = pysched(command)
+    assert said.code == 1
+    assert said.err.startswith("error: the driver for PostgreSQL is not installed\n  mend: pip install ")
 
 
 def test_every_error_is_told_at_once_on_stdout(pysched: Prompt) -> None:

@@ -1,4 +1,4 @@
-"""What a node does not begin any more."""
+"""What a node does not begin."""
 
 from __future__ import annotations
 

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from pyscheduler.errors import EngineFailedError, StoreDamaged, StoreUnavailable
-from pyscheduler.service.supervise import STEADY_S, Patience, root_of
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from pyscheduler.cli.faults import BETWEEN
+from pyscheduler.engine.clock import FakeClock
+from pyscheduler.errors import EngineFailedError, StoreDamaged, StoreUnavailable, Unavailable
+from pyscheduler.service.supervise import STEADY_S, Patience, Supervisor, root_of
+from tests.builders import NOON
 
 FULL = StoreUnavailable("the disk is full")
 
@@ -41,3 +51,28 @@ def test_the_root_is_the_first_error_that_is_not_the_engines() -> None:
     assert root_of(wrapped(wrapped(damaged))) is damaged
     assert root_of(damaged) is damaged
     assert isinstance(root_of(EngineFailedError("alone")), EngineFailedError)
+
+
+async def test_a_standby_says_who_leads_or_that_its_store_is_gone() -> None:
+    """The two are not mended by the same people; and an outage is over when somebody is seen to lead again."""
+    gone = StoreUnavailable("the server cannot be reached", where="db.example:5432/night")
+    supervisor = Supervisor(
+        cast("Any", SimpleNamespace(settings=SimpleNamespace(state_dir=Path("state")))),
+        clock=FakeClock(NOON),
+        ways=cast("Any", None),
+        environ={},
+        leaving=asyncio.Event(),
+        stop=asyncio.Event(),
+        hurry=asyncio.Event(),
+        exit_on_failure=False,
+        on_open=lambda _engine: None,
+        on_change=lambda _standing: None,
+    )
+    supervisor.stand_by("", gone)
+    with pytest.raises(Unavailable, match=r"store is out of reach: db\.example:5432/night") as refused:
+        supervisor.engine()
+    assert not refused.value.what.startswith(BETWEEN)
+    supervisor.stand_by("a")
+    with pytest.raises(Unavailable, match="this scheduler stands by: a leads") as refused:
+        supervisor.engine()
+    assert refused.value.what.startswith(BETWEEN)

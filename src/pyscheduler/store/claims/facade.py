@@ -74,14 +74,22 @@ class Claims:
 
     # ----------------------------------------------------------------------- taking, starting, ending
 
-    def claim(self, count: int, *, node: str | None = None, tags: Iterable[str] | None = None) -> list[Claim]:
+    def claim(
+        self,
+        count: int,
+        *,
+        node: str | None = None,
+        tags: Iterable[str] | None = None,
+        jobs: Iterable[str] | None = None,
+    ) -> list[Claim]:
         """S2: take up to so many offered runs that may run here, in the order of their offers.
 
-        `node` and `tags` are mine where they are not said otherwise. Empty where nothing is offered, and where I am
-        fenced, stopping, draining, or my lease is over.
+        `node` and `tags` are mine where they are not said otherwise; `jobs` None: runs of any. Empty where nothing is
+        offered, and where I am fenced, stopping, draining, or my lease is over.
         """
         where, having = self.me.node if node is None else node, tuple(self.me.tags if tags is None else tags)
-        return self.door.write(lambda on: granting.claim(on, self.me, count, where, having))
+        of = None if jobs is None else tuple(jobs)
+        return self.door.write(lambda on: granting.claim(on, self.me, count, where, having, of))
 
     def start(self, starts: Sequence[Start]) -> set[str]:
         """S3: mark claimed runs as started and write their attempts; returns the run ids that may start now.

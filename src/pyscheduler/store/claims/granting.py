@@ -63,7 +63,7 @@ def _has_my_tags() -> ColumnElement[bool]:
     return ~exists(select(wanted.c.value).where(wanted.c.value.not_in(select(mine.c.value))))
 
 
-def _claim() -> Statement:
+def _claim(*narrower: ColumnElement[bool]) -> Statement:
     me = (
         select(leases.name)
         .where(
@@ -85,6 +85,7 @@ def _claim() -> Statement:
             or_(runs.node == "", runs.node == bindparam("node")),
             _has_my_tags(),
             exists(select(me.c.name)),
+            *narrower,
         )
         .order_by(*(runs[name] for name in _ORDER))
         .limit(bindparam("count"))
@@ -101,6 +102,7 @@ def _claim() -> Statement:
 
 
 CLAIM: Final = _claim()
+CLAIM_OF: Final = _claim(is_one_of(runs.job, "jobs"))
 
 _is_mine: Final = and_(
     runs.run_id == bindparam("run"), runs.token == bindparam("held"), runs.owner_inc == bindparam("me")
@@ -227,11 +229,14 @@ _REVOKED: Final = compiled(
 )
 
 
-def claim(on: Transaction, me: Identity, count: int, node: str, tags: Sequence[str]) -> list[Claim]:
+def claim(
+    on: Transaction, me: Identity, count: int, node: str, tags: Sequence[str], jobs: Sequence[str] | None = None
+) -> list[Claim]:
     """S2."""
     if count <= 0:
         return []
-    found = on.rows(CLAIM, me=me.inc_id, count=count, node=node, tags=tags_text(tags))
+    given: dict[str, Any] = {"me": me.inc_id, "count": count, "node": node, "tags": tags_text(tags)}
+    found = on.rows(CLAIM, **given) if jobs is None else on.rows(CLAIM_OF, **given, jobs=tags_text(jobs))
     at = _GRANTED.index
     found.sort(key=lambda row: tuple(row[at(name)] for name in _ORDER))
     return [_claim_of(dict(zip(_GRANTED, row, strict=True))) for row in found]

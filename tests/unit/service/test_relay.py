@@ -1,0 +1,114 @@
+"""What a standby answers where it cannot pass a request on, and how long it waits for who leads."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from pyscheduler.api.afar import Vouching
+from pyscheduler.api.host import Phase
+from pyscheduler.cli.faults import BETWEEN, UNHEARD
+from pyscheduler.errors import StoreError, StoreUnavailable
+from pyscheduler.service import relay
+from pyscheduler.service.relay import CHANGING_HANDS, STANDS_BY, Relay
+from pyscheduler.store.claims import AuthorityRow
+
+NOON = datetime(2026, 10, 19, 12, tzinfo=UTC)
+ROW = AuthorityRow(
+    epoch=1,
+    holder="other",
+    hb_seq=1,
+    lease_until=NOON + timedelta(seconds=9),
+    released=False,
+    address="127.0.0.1:1",
+    node="a",
+    renewed_at=NOON,
+    now=NOON,
+)
+
+
+@dataclass
+class Member:
+    """What a test knows of who leads."""
+
+    leader: AuthorityRow | None = None
+    cut_off: StoreError | None = None
+
+    def other_that_leads(self, row: AuthorityRow | None) -> str:
+        return "" if row is None or row.is_over else row.node
+
+
+async def answer(member: Member, method: str = "GET") -> tuple[int, dict[str, Any]]:
+    """Return status and body of what a standby answers."""
+
+    async def door(_scope: object) -> None:
+        return None
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    sent = list[Any]()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    host = SimpleNamespace(standing=SimpleNamespace(phase=Phase.STANDBY))
+    app = Relay(
+        cast("Any", None),
+        cast("Any", host),
+        cast("Any", door),
+        member,
+        Vouching("a secret of this length", lambda: NOON),
+    )
+    path = "/api/runs"
+    scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b""}
+    await app({**scope, "headers": []}, receive, send)
+    return sent[0]["status"], json.loads(sent[1]["body"])
+
+
+async def test_a_store_out_of_reach_is_told_as_that() -> None:
+    """With the server's name, whoever led when it was last looked at."""
+    gone = StoreUnavailable("the server cannot be reached (refused)", where="db.example:5432/night")
+    for member in (Member(None, gone), Member(ROW, gone)):
+        status, body = await answer(member)
+        assert (status, body["where"]) == (503, "db.example:5432/night")
+        assert "cannot be reached" in body["error"]
+        assert "leads" not in body["error"]
+
+
+@pytest.mark.parametrize("row", [None, replace(ROW, released=True), replace(ROW, lease_until=NOON - timedelta(1))])
+async def test_nobody_leads(row: AuthorityRow | None) -> None:
+    """In words that `pysched` knows and waits for."""
+    status, body = await answer(Member(row), "POST")
+    assert status == 503
+    assert body["error"].startswith(CHANGING_HANDS)
+    assert (CHANGING_HANDS, STANDS_BY) == BETWEEN
+
+
+async def test_who_leads_and_does_not_answer_is_named_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scheduler that stands still keeps its connections: a question to it is not waited for as long as an action."""
+    monkeypatch.setattr(relay, "READ_S", 0.2)
+    held = list[Any]()
+    async with await asyncio.start_server(lambda *both: held.append(both), "127.0.0.1", 0) as frozen:
+        port = frozen.sockets[0].getsockname()[1]
+        async with asyncio.timeout(10):
+            status, body = await answer(Member(replace(ROW, address=f"127.0.0.1:{port}")))
+        for _, writer in held:
+            writer.close()
+    assert status == 503
+    assert body["error"].startswith("a leads, and ")
+    assert "does not answer" in body["error"]
+
+
+async def test_who_leads_and_takes_no_connection_was_perhaps_killed() -> None:
+    """Nothing was asked of it: an action of `pysched` waits for the next one."""
+    status, body = await answer(Member(ROW), "POST")
+    assert status == 503
+    assert body["error"].startswith("a leads, and ")
+    assert body["error"].endswith(UNHEARD)
