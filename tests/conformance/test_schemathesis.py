@@ -194,7 +194,14 @@ EXAMPLES: dict[str, Callable[[PublicHouse], Asked]] = {
     "GET /events": _plain(ping=1),
     "GET /events/log/{run_id}": lambda _house: Asked({"run_id": "load.2026-10-19.1"}, {}),
 }
-NOT_HERE = {"POST /api/catch-up": "no catch-up is held here: tests/conformance/test_api_actions.py does it"}
+A_CLUSTER = "this store has one scheduler: tests/integration/test_cluster_nodes.py has several"
+NOT_HERE = {
+    "POST /api/catch-up": "no catch-up is held here: tests/conformance/test_api_actions.py does it",
+    "GET /api/nodes": A_CLUSTER,
+    "POST /api/nodes/{node}/drain": A_CLUSTER,
+    "POST /api/nodes/{node}/fence": A_CLUSTER,
+    "POST /api/nodes/{node}/hand-over": A_CLUSTER,
+}
 
 
 ENDING = [operation for operation in EXAMPLES if operation.split(" ")[1] not in STREAMS]

@@ -30,7 +30,10 @@ def execute(open_again: OpenAgain, *statements: str) -> list[list[object]]:
 
 
 def test_a_save_leaves_a_claim_alone(open_again: OpenAgain) -> None:
-    """`token owner_inc offered_at` and `inc_id` belong to whoever owns the run: our own saves never touch them."""
+    """`token owner_inc` and `inc_id` belong to whoever owns the run: our own saves never touch them.
+
+    `offered_at` is the engine's: the offer is over when the run has started.
+    """
     run = a_run(attempt=1)
     open_again().apply(Batch(runs=(run,), attempts=(an_attempt(run),)))
     execute(
@@ -46,7 +49,7 @@ def test_a_save_leaves_a_claim_alone(open_again: OpenAgain) -> None:
         "SELECT state, token, owner_inc, offered_at FROM runs",
         "SELECT pid, token, inc_id FROM attempts",
     )
-    assert claims == [[("running", 3, "node-1", 12)], [(4711, 3, "node-1")]]
+    assert claims == [[("running", 3, "node-1", None)], [(4711, 3, "node-1")]]
 
 
 def test_a_new_run_is_nobodys(open_again: OpenAgain) -> None:
