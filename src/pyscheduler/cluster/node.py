@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from pyscheduler.cluster.heart import Heart
-from pyscheduler.cluster.orders import Work, run_of
+from pyscheduler.cluster.orders import Work, attempt_of, run_of
 from pyscheduler.cluster.outbox import Outbox
 from pyscheduler.cluster.recipes import Recipes
 from pyscheduler.cluster.room import Room
@@ -408,22 +408,6 @@ def report_of(
         cpu_s=row.cpu_s,
         max_rss_bytes=row.max_rss_bytes,
         note=row.note,
-    )
-
-
-def attempt_of(each: Owned) -> Attempt:
-    """Return the row of a started attempt as the claim knows it."""
-    assert each.started_at is not None
-    return Attempt(
-        run_id=each.run_id,
-        attempt=each.attempt,
-        key=each.key,
-        started_at=each.started_at,
-        config_version=each.config_version,
-        boot_id=each.boot_id,
-        stdout_path=each.stdout_path,
-        stderr_path=each.stderr_path,
-        status_path=each.status_path,
     )
 
 

@@ -22,7 +22,7 @@ from pyscheduler.engine.ports import LaunchSpec
 from pyscheduler.model.ids import parse_run_id
 from pyscheduler.model.job import CatchUp, Job, Overlap, Settings, SourceRef
 from pyscheduler.model.run import Attempt, Run, RunState
-from pyscheduler.store.claims import Claim, OnLost
+from pyscheduler.store.claims import Claim, OnLost, Owned
 from pyscheduler.timetable.wording import schedule_text
 
 
@@ -145,6 +145,22 @@ def works_of_config(config: Config, *, environ: Mapping[str, str], boot_id: str)
         for job in config.jobs.values()
         if job.enabled and job.schedules
     }
+
+
+def attempt_of(each: Owned) -> Attempt:
+    """Return the row of a started attempt as the claim knows it."""
+    assert each.started_at is not None
+    return Attempt(
+        run_id=each.run_id,
+        attempt=each.attempt,
+        key=each.key,
+        started_at=each.started_at,
+        config_version=each.config_version,
+        boot_id=each.boot_id,
+        stdout_path=each.stdout_path,
+        stderr_path=each.stderr_path,
+        status_path=each.status_path,
+    )
 
 
 def run_of(claim: Claim, now: datetime) -> Run:

@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 
 from pyscheduler.cluster.evidence import Evidence
 from pyscheduler.cluster.journal import left_behind, replayable
-from pyscheduler.cluster.orders import Work
+from pyscheduler.cluster.orders import Work, attempt_of
 from pyscheduler.cluster.reporting import replay
 from pyscheduler.engine.orders import ref_of
 from pyscheduler.engine.ports import AttemptHandle, Clock, Finished, Launcher, Lost, Running
@@ -154,7 +154,7 @@ class Successor:
 
     async def _fate(self, each: Owned, proof: Proof) -> str:
         """Find one attempt; returns what has become of it: `ended`, `adopted`, `lost`, or nothing while it runs."""
-        attempt = _attempt_of(each)
+        attempt = attempt_of(each)
         work = self._shift.works.get(each.job)
         match await self._performer.launcher.find(ref_of(attempt, work.job if work else None)):
             case Finished(result):
@@ -178,21 +178,6 @@ class Successor:
 
 def _is_open_to_us(state_dir: Path) -> bool:
     return os.access(state_dir, os.R_OK | os.W_OK | os.X_OK)
-
-
-def _attempt_of(each: Owned) -> Attempt:
-    assert each.started_at is not None
-    return Attempt(
-        run_id=each.run_id,
-        attempt=each.attempt,
-        key=each.key,
-        started_at=each.started_at,
-        config_version=each.config_version,
-        boot_id=each.boot_id,
-        stdout_path=each.stdout_path,
-        stderr_path=each.stderr_path,
-        status_path=each.status_path,
-    )
 
 
 def _run_of(each: Owned) -> Run:
