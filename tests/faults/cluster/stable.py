@@ -148,7 +148,7 @@ def of_folder(folder: Path) -> list[int]:
 
 def end_all(folder: Path) -> None:
     """Kill what a test has left behind, until nothing is."""
-    for _ in range(20):
+    for _ in range(400):  # twenty seconds: what is killed dies when it gets the processor
         left = of_folder(folder)
         if not left:
             return
