@@ -54,5 +54,8 @@ def test_a_scheduler_has_a_session_of_its_own_and_can_be_killed(herd: Stable, tm
 
 
 def lines(folder: Path) -> list[str]:
+    """Return the command lines of a folder's processes; `ps` without a number would list those of other tests."""
     pids = [str(pid) for pid in of_folder(folder)]
+    if not pids:
+        return []
     return subprocess.run(["ps", "-o", "args=", *pids], capture_output=True, text=True, check=False).stdout.splitlines()
