@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from pyscheduler.cluster.heart import Heart
+from pyscheduler.cluster.orders import start_of
 from pyscheduler.engine.ports import AttemptHandle
 from pyscheduler.errors import StoreError
 from pyscheduler.model.run import Attempt
-from pyscheduler.store.claims import Claim, Claims, Held, Owned, Proof, Start
+from pyscheduler.store.claims import Claim, Claims, Held, Owned, Proof
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -87,17 +88,7 @@ class Grants:
 
         Raises StoreError where the start was not written: the claim is given back, and the run stays due.
         """
-        order = Start(
-            run_id=claim.run_id,
-            token=claim.token,
-            attempt=attempt.attempt,
-            key=attempt.key,
-            config_version=attempt.config_version,
-            boot_id=attempt.boot_id,
-            stdout_path=attempt.stdout_path,
-            stderr_path=attempt.stderr_path,
-            status_path=attempt.status_path,
-        )
+        order = start_of(claim, attempt)
         async with self._turn:
             try:
                 is_ours = claim.run_id in await self._ask(lambda: self.claims.start([order]))

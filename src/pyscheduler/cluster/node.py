@@ -13,12 +13,13 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar
 
+from pyscheduler.cluster.grants import Going
 from pyscheduler.cluster.heart import Heart
-from pyscheduler.cluster.orders import Work, attempt_of, run_of
+from pyscheduler.cluster.orders import Work, attempt_of, run_of, start_of
 from pyscheduler.cluster.outbox import Outbox
 from pyscheduler.cluster.recipes import Recipes
 from pyscheduler.cluster.room import Room
@@ -43,16 +44,6 @@ SLOWER: Final = 1.5
 RECONCILE_BEATS: Final = 12
 DOUBT_S: Final = 0.2
 LAUNCHES_END_S: Final = 5.0
-
-
-@dataclass(slots=True)
-class Going:
-    """One started attempt of ours. `cancelled`: somebody asked for its end; `lost`: it was taken from us."""
-
-    token: int
-    handle: AttemptHandle | None = None
-    cancelled: bool = False
-    lost: bool = False
 
 
 class Node:
@@ -206,7 +197,7 @@ class Node:
         if self._resting or not await self.call(self._room.has):
             await self.call(lambda: self.claims.hand_back([Held(each.run_id, each.token) for each, *_ in prepared]))
             return
-        starts = [_start_of(claim, order.attempt) for claim, _, order, _ in prepared]
+        starts = [start_of(claim, order.attempt) for claim, _, order, _ in prepared]
         may = await self._may_start(starts) if starts else set()
         for claim, run, order, job in prepared:
             if claim.run_id not in may:
@@ -252,9 +243,7 @@ class Node:
             self._launched()
             raise
         self._launched()
-        going.handle = handle
-        if going.lost or going.cancelled:
-            handle.terminate("lease" if going.lost else "kill")
+        going.hold(handle)
         await self._mind(run.run_id, claim.token, order.attempt, handle, job)
 
     def _launched(self) -> None:
@@ -408,18 +397,4 @@ def report_of(
         cpu_s=row.cpu_s,
         max_rss_bytes=row.max_rss_bytes,
         note=row.note,
-    )
-
-
-def _start_of(claim: Claim, attempt: Attempt) -> Start:
-    return Start(
-        run_id=claim.run_id,
-        token=claim.token,
-        attempt=attempt.attempt,
-        key=attempt.key,
-        config_version=attempt.config_version,
-        boot_id=attempt.boot_id,
-        stdout_path=attempt.stdout_path,
-        stderr_path=attempt.stderr_path,
-        status_path=attempt.status_path,
     )

@@ -22,7 +22,7 @@ from pyscheduler.engine.ports import LaunchSpec
 from pyscheduler.model.ids import parse_run_id
 from pyscheduler.model.job import CatchUp, Job, Overlap, Settings, SourceRef
 from pyscheduler.model.run import Attempt, Run, RunState
-from pyscheduler.store.claims import Claim, OnLost, Owned
+from pyscheduler.store.claims import Claim, OnLost, Owned, Start
 from pyscheduler.timetable.wording import schedule_text
 
 
@@ -160,6 +160,21 @@ def attempt_of(each: Owned) -> Attempt:
         stdout_path=each.stdout_path,
         stderr_path=each.stderr_path,
         status_path=each.status_path,
+    )
+
+
+def start_of(claim: Claim, attempt: Attempt) -> Start:
+    """Return what S3 is asked for this attempt."""
+    return Start(
+        run_id=claim.run_id,
+        token=claim.token,
+        attempt=attempt.attempt,
+        key=attempt.key,
+        config_version=attempt.config_version,
+        boot_id=attempt.boot_id,
+        stdout_path=attempt.stdout_path,
+        stderr_path=attempt.stderr_path,
+        status_path=attempt.status_path,
     )
 
 
