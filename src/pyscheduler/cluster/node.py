@@ -40,6 +40,8 @@ AT_ONCE: Final = 64
 """Runs claimed, and started, in one transaction."""
 SOON_S: Final = 0.05
 LATEST_S: Final = 1.0
+LATEST_WITH_HINTS_S: Final = 2.0
+"""The longest wait between two looks for offers, the second where hints are heard."""
 SLOWER: Final = 1.5
 RECONCILE_BEATS: Final = 12
 DOUBT_S: Final = 0.2
@@ -49,6 +51,7 @@ LAUNCHES_END_S: Final = 5.0
 class Node:
     """One incarnation. `on_news` is called when it has written something that the authority may want to read.
 
+    `is_hinted` says whether `hint` is called for what others offer; it is looked for all the same, not as often.
     `folders` are where its attempts' files go.
     """
 
@@ -62,10 +65,11 @@ class Node:
         boot_id: str,
         folders: Sequence[Path] = (),
         on_news: Callable[[], None] = lambda: None,
+        is_hinted: Callable[[], bool] = lambda: False,
     ) -> None:
         self.claims, self.launcher, self.clock, self.boot_id = claims, launcher, clock, boot_id
         self.works: Mapping[str, Work] = {}
-        self._recipes, self._on_news = recipes, on_news
+        self._recipes, self._on_news, self._is_hinted = recipes, on_news, is_hinted
         self._loop = asyncio.get_running_loop()
         self._going: dict[str, Going] = {}
         self._opened: set[tuple[str, int]] = set()
@@ -96,7 +100,7 @@ class Node:
         try:
             while not (self._stopping or self.fenced.is_set()):
                 busy = await self._claim_and_start()
-                wait_s = SOON_S if busy or self._wake.is_set() else min(wait_s * SLOWER, LATEST_S)
+                wait_s = SOON_S if busy or self._wake.is_set() else min(wait_s * SLOWER, self._latest_s)
                 self._wake.clear()
                 if not busy:
                     with suppress(TimeoutError):
@@ -104,9 +108,17 @@ class Node:
         finally:
             alive.cancel()
 
+    @property
+    def _latest_s(self) -> float:
+        return LATEST_WITH_HINTS_S if self._is_hinted() else LATEST_S
+
     def hint(self) -> None:
         """Something was offered: look at once."""
         self._wake.set()
+
+    def hurry(self) -> None:
+        """Somebody has been asked to stop a run: ask at once whether it is one of ours."""
+        self.heart.hurry()
 
     def rest(self) -> None:
         """Claim and start nothing from this instant on: our end has been asked for, and `stop` follows."""

@@ -102,6 +102,14 @@ _RIPE: Final = on_index(
     schema.runs,
     "runs_open",
 )
+_RIPE_AT: Final = compiled(
+    select(
+        db_now(),
+        select(func.min(runs.not_before))
+        .where(text(schema.IS_OPEN), runs.state == RunState.RETRY_WAIT, runs.on_lost != OnLost.ENGINE)
+        .scalar_subquery(),
+    )
+)
 ADMIT: Final = compiled(
     update_run(state="queued", offered_at=db_now(), queued_at=db_now(), not_before=null())
     .where(runs.run_id.in_(_RIPE), runs.state == RunState.RETRY_WAIT, runs.owner_inc.is_(None))
@@ -192,6 +200,12 @@ def admit(on: Transaction) -> list[str]:
     if run_ids:
         on.hint(Hint.OFFERED)
     return run_ids
+
+
+def ripe_at(on: Transaction) -> tuple[datetime, datetime | None]:
+    """Return the database's clock, and when the next wait for a retry is over that S13 ends. One statement."""
+    ((now, ripe),) = on.rows(_RIPE_AT)
+    return rows.instant(now), rows.instant_or_none(ripe)
 
 
 def offer(on: Transaction, offers: Sequence[Offer]) -> set[str]:
