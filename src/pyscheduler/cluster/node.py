@@ -40,6 +40,8 @@ AT_ONCE: Final = 64
 """Runs claimed, and started, in one transaction."""
 SOON_S: Final = 0.05
 LATEST_S: Final = 1.0
+GATHER_S: Final = 0.03
+"""Between two looks that found something: in a rush, runs are claimed and started some at a time and not one by one."""
 LATEST_WITH_HINTS_S: Final = 2.0
 """The longest wait between two looks for offers, the second where hints are heard."""
 SLOWER: Final = 1.5
@@ -99,10 +101,13 @@ class Node:
         wait_s = SOON_S
         try:
             while not (self._stopping or self.fenced.is_set()):
+                began = self._loop.time()
                 busy = await self._claim_and_start()
                 wait_s = SOON_S if busy or self._wake.is_set() else min(wait_s * SLOWER, self._latest_s)
                 self._wake.clear()
-                if not busy:
+                if busy:
+                    await asyncio.sleep(max(0.0, began + GATHER_S - self._loop.time()))
+                else:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._wake.wait(), wait_s)
         finally:

@@ -152,7 +152,7 @@ CANCEL: Final = compiled(
 
 def materialise(on: Transaction, occurrences: Sequence[Occurrence], watermarks: Sequence[Watermark]) -> list[str]:
     """S12. Watermarks are moved in the order of the jobs' names; runs are offered in the order of their instants."""
-    moved = {mark.job for mark in sorted(watermarks, key=lambda mark: mark.job) if _move(on, mark)}
+    moved = _move(on, watermarks)
     due = sorted(
         (one for one in occurrences if one.job in moved), key=lambda one: (one.scheduled_at, one.job, one.run_date)
     )
@@ -179,13 +179,18 @@ def _run(one: Occurrence, place: int) -> dict[str, Any]:
     }
 
 
-def _move(on: Transaction, mark: Watermark) -> bool:
-    values = {"which": WATERMARK + mark.job, "becomes": str(rows.micros(mark.becomes))}
-    if mark.was is None:
-        return bool(on.rows(_BEGIN, **values))
-    if mark.becomes < mark.was:  # I16: it never moves back
-        return False
-    return bool(on.rows(_MOVE, was=str(rows.micros(mark.was)), **values))
+def _move(on: Transaction, marks: Sequence[Watermark]) -> set[str]:
+    """Move watermarks; returns the jobs whose mark was as the caller saw it. I16: none moves back."""
+    wanted = sorted((mark for mark in marks if mark.was is None or mark.becomes >= mark.was), key=lambda mark: mark.job)
+    begun = [mark for mark in wanted if mark.was is None]
+    known = [(mark, mark.was) for mark in wanted if mark.was is not None]
+    answers = on.each(_BEGIN, [_becomes(mark) for mark in begun])
+    answers += on.each(_MOVE, [_becomes(mark) | {"was": str(rows.micros(was))} for mark, was in known])
+    return {key.removeprefix(WATERMARK) for answer in answers for (key,) in answer}
+
+
+def _becomes(mark: Watermark) -> dict[str, Any]:
+    return {"which": WATERMARK + mark.job, "becomes": str(rows.micros(mark.becomes))}
 
 
 def watermarks(on: Transaction, jobs: Sequence[str]) -> Mapping[str, datetime]:
