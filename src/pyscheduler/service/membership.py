@@ -341,8 +341,11 @@ class Membership:
             self._readying = asyncio.get_running_loop().create_task(self._ready(version), name="make ready")
 
     async def _ready(self, version: int) -> None:
+        was_ready = self.recipes.at_hand(version) is not None
         try:
             await self.recipes.make_ready(version)
+            if not was_ready and self.recipes.at_hand(version) is not None:
+                log.info("configuration %d is ready here, whoever leads", version)
         except (StoreError, OSError) as error:
             log.warning("configuration %d cannot be made ready now: %s", version, error)
 
