@@ -27,7 +27,8 @@ jobs:
     schedule: manual
   broken:
     command: |
-      printf 'one \\033[\\303\\251 two\\nthree \\033(\\nfour \\033[31mred\\033[0m \\033]8;;\\302\\240 five\\nsix \\302\\233 seven\\033['
+      printf 'one \\033[\\303\\251 two\\nthree \\033(\\nfour \\033[31mred\\033[0m '
+      printf '\\033]8;;\\302\\240 five\\nsix \\302\\233 seven\\033['
     schedule: manual
   hangs: {command: "sleep 600", schedule: manual, overlap: skip}
 """

@@ -184,7 +184,7 @@ def test_while_the_server_is_away_everything_raises(kind: str, own_server: GetSe
 
 
 def test_a_killed_server_leaves_nobody_who_answers(own_server: GetServer) -> None:
-    """The tests above mean a crash of the machine: PostgreSQL's child is ended with its parent, frozen as it is here."""
+    """The tests above mean a machine's crash: PostgreSQL's child is ended with its parent, frozen as it is here."""
     server = own_server("postgres")
     with psycopg.connect(server.place.uri.replace("+psycopg", "")) as client:
         child = client.info.backend_pid
