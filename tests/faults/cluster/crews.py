@@ -17,7 +17,7 @@ SHORT: Final[dict[str, float]] = {
 }  # fmt: skip
 """claims.md C14."""
 PATIENT: Final[dict[str, float]] = SHORT | {
-    "lease": 3.0, "margin": 1.5, "observe": 2.0, "heartbeat_timeout": 0.8, "reclaim_after": 3.0,
+    "lease": 4.0, "margin": 1.5, "observe": 3.0, "heartbeat_timeout": 0.8, "reclaim_after": 4.0,
 }  # fmt: skip
 """The same for who must not lose anything, on a machine that is busy with other things."""
 
@@ -38,7 +38,7 @@ jobs:
     command: "sh @FOLDER@/task.sh ${{{LOG}}} 0.2 3"
     schedule: "*/3 * * * * *"
     retries: {{count: 1, delay: 1s}}
-  single: {{command: "sh @FOLDER@/task.sh ${{{LOG}}} 0.1 0", overlap: queue, schedule: "*/2 * * * * *"}}
+  single: {{command: "sh @FOLDER@/task.sh ${{{LOG}}} 0.1 0", overlap: queue, schedule: "*/5 * * * * *"}}
   {editions.PLACE}
 """
 SERVE_JOBS: Final = f"""{WORK_JOBS}
@@ -48,7 +48,7 @@ pools: {{disk: 3}}
 """
 
 WORK_STEPS: Final = (
-    ("quick", 1), ("quick2", 1), ("quick3", 1), ("longer", 1), ("slow", 2), ("again", 3), ("single", 2),
+    ("quick", 1), ("quick2", 1), ("quick3", 1), ("longer", 1), ("slow", 2), ("again", 3), ("single", 5),
     (editions.NAME, editions.EVERY_S),
 )  # fmt: skip
 SERVE_STEPS: Final = (*WORK_STEPS, ("heavy", 2), ("light", 2))
