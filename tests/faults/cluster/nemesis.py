@@ -129,7 +129,7 @@ def _amount(chance: random.Random, kind: Kind) -> float:
     if kind is Kind.DELAY:
         return round(chance.uniform(0.02, 0.4), 3)
     if kind is Kind.EDIT:
-        return float(chance.randrange(len(EDITIONS)))
+        return float(chance.randrange(1, len(EDITIONS)))
     return round(chance.uniform(-OFFSET_S, OFFSET_S), 3) if kind is Kind.OFFSET else 0.0
 
 

@@ -98,6 +98,8 @@ class Player:
         if self.done[Kind.FULL]:
             with self.fleet.connect() as on:
                 places.limit(on, -1)
+        if self.done[Kind.EDIT] and self.fleet.crew.reads_again:
+            self._read_again()  # as who edited would, where nobody could
         if self._ahead < self._highest:
             with self.fleet.connect() as on:
                 recorder.set_offset(on, self._highest)
@@ -168,11 +170,14 @@ class Player:
         for slot in self.fleet.slots:
             slot.edit(int(fault.amount))
         if self.fleet.crew.reads_again:
-            for slot in self.fleet.slots:
-                if slot.life is not None:
-                    slot.life.signal(signal.SIGHUP)
+            self._read_again()
         else:
             self._quit(fault)
+
+    def _read_again(self) -> None:
+        for slot in self.fleet.slots:
+            if slot.life is not None:
+                slot.life.signal(signal.SIGHUP)
 
     # ---- wires
 

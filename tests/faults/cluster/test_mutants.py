@@ -17,7 +17,7 @@ from tests.faults.cluster.nemesis import LONG_S, SHORT_S, Kind, storm
 from tests.faults.cluster.ready import side_by_side
 from tests.faults.cluster.tale import SETTLE_S, tell
 
-BUDGET: Final = 4
+BUDGET: Final = 8
 """Seeds until a mistake must have been found."""
 HUNT_S: Final = 12.0
 """So long is waited for what does not come, where there is a mistake."""
