@@ -15,6 +15,7 @@ from pyscheduler.store import rows, schema
 from pyscheduler.store.claims.door import Transaction
 from pyscheduler.store.claims.shapes import AuthorityRow
 from pyscheduler.store.claims.words import NODE, db_now, holds, instant, leases, micros_of
+from pyscheduler.store.hints import Hint
 from pyscheduler.store.statements import compiled
 
 _row: Final = leases.name == AUTHORITY
@@ -64,6 +65,7 @@ _LOOK: Final = compiled(
         leases.released,
         func.coalesce(_holder.c.address, ""),
         func.coalesce(_holder.c.node, ""),
+        select(func.coalesce(func.max(schema.configs.c.version), 0)).scalar_subquery(),
         db_now(),
     )
     .select_from(schema.leases.outerjoin(_holder, _holder.c.name == leases.holder_inc))
@@ -95,7 +97,8 @@ def renew(on: Transaction, me: Identity, timing: Timing, epoch: int) -> bool:
 
 def resign(on: Transaction, me: Identity, epoch: int) -> None:
     """S14."""
-    on.change(RESIGN, me=me.inc_id, mine=epoch)
+    if on.change(RESIGN, me=me.inc_id, mine=epoch):
+        on.hint(Hint.FREE)
 
 
 def look(on: Transaction) -> AuthorityRow:
@@ -103,8 +106,8 @@ def look(on: Transaction) -> AuthorityRow:
     found = on.rows(_LOOK)
     if not found:
         ((now,),) = on.rows(_CLOCK)
-        found = [(0, None, 0, None, None, 1, "", "", now)]
-    epoch, holder, hb_seq, renewed_at, lease_until, released, address, node, now = found[0]
+        found = [(0, None, 0, None, None, 1, "", "", 0, now)]
+    epoch, holder, hb_seq, renewed_at, lease_until, released, address, node, version, now = found[0]
     return AuthorityRow(
         epoch=epoch,
         holder=holder,
@@ -114,5 +117,6 @@ def look(on: Transaction) -> AuthorityRow:
         released=bool(released),
         address=address,
         node=node,
+        config_version=version,
         now=instant(now),
     )
