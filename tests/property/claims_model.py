@@ -6,7 +6,8 @@ every pause. What a store does not acknowledge is a step that has happened while
 
 What is modelled: two processes, each with two lanes, restarted as new incarnations; claims, starts, executions that
 outlive their scheduler under minders of their own and leave a note at their end, or vanish with their minder; S2 to S6,
-S8, S7a (a lease that is over), S7b (by proof, by the window), S17. A second, small model is about the authority.
+S8, S7a (a lease that is over), S7b (by proof, by the window, by the run's own), S17. A second, small model is about
+the authority.
 
 Steps are of two kinds. *Good* ones are what a process does that lives and reaches its store; the others (kills,
 windows, lost acknowledgements, second thoughts) may happen and need not. From every state the run must come to its end
@@ -264,6 +265,8 @@ def _revocations(s: State, rules: Rules, spare: bool) -> Iterator[Step]:
     room = s.used + doomed + lives <= rules.incarnations
     if rules.windows and spare and room:  # S7b by the window
         yield False, _revoked(s, rules)._replace(fenced=s.fenced | {owner})
+    if rules.windows and spare and s.run == RUNNING:  # S7b by the run's own window: nobody is fenced
+        yield False, _revoked(s, rules)
     gone = s.token not in dict(s.orphans) or not rules.proof_covers_the_attempt
     if not lives and gone:  # S7b by proof
         yield True, _revoked(s, rules)._replace(fenced=s.fenced | {owner})
