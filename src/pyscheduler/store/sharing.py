@@ -21,6 +21,7 @@ from pyscheduler.model.batch import Batch
 from pyscheduler.model.run import Attempt
 from pyscheduler.store import columns, rows, schema
 from pyscheduler.store.claims.words import micros_of, tags_text
+from pyscheduler.store.hints import Hint
 from pyscheduler.store.readers import Snapshot
 from pyscheduler.store.statements import compiled, is_one_of
 from pyscheduler.store.transaction import Transaction
@@ -127,9 +128,11 @@ class Sharing:
         ]
         if offers:
             transaction.each(PLACE, offers)
+            transaction.hint(Hint.OFFERED)
         kills = sorted(batch.kills, key=lambda kill: kill.run_id)
         if kills:
             transaction.each(ASK, [{"run": kill.run_id, "number": kill.attempt} for kill in kills])
+            transaction.hint(Hint.ASKED)
             transaction.each(SIGN, [{"run": one.run_id, "number": one.attempt, "who": one.by} for one in kills])
 
 

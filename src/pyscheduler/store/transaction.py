@@ -17,6 +17,7 @@ from typing import Final, Protocol, TypeVar
 
 from pyscheduler.store.driver import Connection
 from pyscheduler.store.faults import DRIVER_ERRORS, is_busy, translated
+from pyscheduler.store.hints import Hint
 from pyscheduler.store.rows import Row
 from pyscheduler.store.statements import Statement
 
@@ -49,6 +50,10 @@ class Transaction(Protocol):
         """Return the row, whose text is UTF-8, with text that this database can hold."""
         ...
 
+    def hint(self, hint: Hint) -> None:
+        """Let whoever waits for that look at the store, once this transaction is committed (`store/hints.py`)."""
+        ...
+
 
 class SqliteTransaction:
     """What is done between BEGIN and COMMIT of a file."""
@@ -75,6 +80,9 @@ class SqliteTransaction:
 
     def storable(self, row: Row) -> Row:
         return row
+
+    def hint(self, hint: Hint) -> None:
+        """Nobody listens to a file."""
 
 
 def transact(connection: Connection, work: Callable[[Connection], T], path: Path) -> T:

@@ -15,6 +15,7 @@ from pyscheduler.store import rows, schema
 from pyscheduler.store.claims.door import Transaction
 from pyscheduler.store.claims.shapes import AuthorityRow
 from pyscheduler.store.claims.words import NODE, db_now, holds, instant, leases, micros_of
+from pyscheduler.store.hints import Hint
 from pyscheduler.store.statements import compiled
 
 _row: Final = leases.name == AUTHORITY
@@ -95,7 +96,8 @@ def renew(on: Transaction, me: Identity, timing: Timing, epoch: int) -> bool:
 
 def resign(on: Transaction, me: Identity, epoch: int) -> None:
     """S14."""
-    on.change(RESIGN, me=me.inc_id, mine=epoch)
+    if on.change(RESIGN, me=me.inc_id, mine=epoch):
+        on.hint(Hint.FREE)
 
 
 def look(on: Transaction) -> AuthorityRow:

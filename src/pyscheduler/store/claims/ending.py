@@ -17,6 +17,7 @@ from pyscheduler.store import rows, schema
 from pyscheduler.store.claims.door import Transaction
 from pyscheduler.store.claims.shapes import Applied, Report
 from pyscheduler.store.claims.words import attempts, db_now, line, micros_of, plain, runs, say, update_run
+from pyscheduler.store.hints import Hint
 from pyscheduler.store.statements import compiled
 
 LOCK_RUN: Final = compiled(
@@ -130,6 +131,8 @@ def _end(on: Transaction, found: Sequence[_Found]) -> None:
     moved = on.each(END_RUN, [_run_end(report, run, inc_id) for report, run, inc_id in found if run is not None])
     assert all(moved), "a row that is locked does not change"
     on.each(_END_ATTEMPT, [_told(report) for report, _, _ in found])
+    if found:
+        on.hint(Hint.NEWS)
 
 
 def _keep(on: Transaction, late: Sequence[_Found]) -> None:

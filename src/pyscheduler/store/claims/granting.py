@@ -47,6 +47,7 @@ from pyscheduler.store.claims.words import (
     tags_text,
     update_run,
 )
+from pyscheduler.store.hints import Hint
 from pyscheduler.store.statements import Statement, compiled, is_one_of, json_list
 
 _ORDER: Final = ("offered_at", "scheduled_at", "run_id")
@@ -256,6 +257,8 @@ def start(on: Transaction, me: Identity, starts: Sequence[Start]) -> set[str]:
         may = {run_id for answer in answers for (run_id,) in answer}
         started = [one for one in wanted if one.run_id in may]
         on.each(_ADD_ATTEMPT, [_attempt(me, one) for one in started])
+        if started:
+            on.hint(Hint.NEWS)
     refused = [one for one in wanted if one.run_id not in may]
     say(
         on,
@@ -270,7 +273,11 @@ def start(on: Transaction, me: Identity, starts: Sequence[Start]) -> set[str]:
 def hand_back(on: Transaction, me: Identity, held: Sequence[Held], *, cancelled: bool) -> set[str]:
     """S5."""
     many = [_held(me, one) | {"cancelled": int(cancelled)} for one in sorted(held, key=lambda one: one.run_id)]
-    return {run_id for answer in on.each(HAND_BACK, many) for run_id, _ in answer}
+    given = {run_id for answer in on.each(HAND_BACK, many) for run_id, _ in answer}
+    if given:
+        on.hint(Hint.OFFERED)
+        on.hint(Hint.NEWS)  # one that was to be cancelled is over, or its engine's again
+    return given
 
 
 def abort_start(on: Transaction, me: Identity, held: Held) -> bool:
@@ -279,6 +286,7 @@ def abort_start(on: Transaction, me: Identity, held: Held) -> bool:
     if not on.rows(_LOCK_STARTED, **mine) or not on.rows(_UNDO_ATTEMPT, **mine):
         return False
     on.rows(ABORT, **mine)
+    on.hint(Hint.OFFERED)
     say(on, [line("start_aborted", held.run_id, token=held.token, inc_id=me.inc_id)])
     return True
 

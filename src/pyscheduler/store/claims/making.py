@@ -20,6 +20,7 @@ from pyscheduler.store.claims.ending import LOCK_RUN
 from pyscheduler.store.claims.shapes import Cancelled, Occurrence, Offer, Watermark
 from pyscheduler.store.claims.words import NOW, db_now, micros_of, plain, runs, tags_text, update_run
 from pyscheduler.store.dialects import insert_of
+from pyscheduler.store.hints import Hint
 from pyscheduler.store.statements import Executable, compiled, is_one_of, made, on_index
 
 WATERMARK: Final = "watermark."
@@ -149,7 +150,10 @@ def materialise(on: Transaction, occurrences: Sequence[Occurrence], watermarks: 
         (one for one in occurrences if one.job in moved), key=lambda one: (one.scheduled_at, one.job, one.run_date)
     )
     made_ = on.each(_MAKE, [_run(one, place) for place, one in enumerate(due)])
-    return [run_id for answer in made_ for (run_id,) in answer]
+    run_ids = [run_id for answer in made_ for (run_id,) in answer]
+    if run_ids:
+        on.hint(Hint.OFFERED)
+    return run_ids
 
 
 def _run(one: Occurrence, place: int) -> dict[str, Any]:
@@ -186,7 +190,10 @@ def watermarks(on: Transaction, jobs: Sequence[str]) -> Mapping[str, datetime]:
 
 def admit(on: Transaction) -> list[str]:
     """S13, for the runs of `tick` and `work`."""
-    return sorted(run_id for (run_id,) in on.rows(ADMIT))
+    run_ids = sorted(run_id for (run_id,) in on.rows(ADMIT))
+    if run_ids:
+        on.hint(Hint.OFFERED)
+    return run_ids
 
 
 def offer(on: Transaction, offers: Sequence[Offer]) -> set[str]:
@@ -197,7 +204,10 @@ def offer(on: Transaction, offers: Sequence[Offer]) -> set[str]:
         for place, one in enumerate(offers)
     ]
     many.sort(key=lambda values: values["run"])
-    return {run_id for answer in on.each(OFFER, many) for (run_id,) in answer}
+    run_ids = {run_id for answer in on.each(OFFER, many) for (run_id,) in answer}
+    if run_ids:
+        on.hint(Hint.OFFERED)
+    return run_ids
 
 
 def withdraw(on: Transaction, run_ids: Sequence[str]) -> set[str]:
@@ -219,6 +229,8 @@ def cancel(on: Transaction, run_id: str) -> Cancelled:
         return Cancelled.ENGINE
     if owner is not None and (is_engines or state == RunState.RUNNING):
         on.rows(ASK, run=run_id, held=token)
+        on.hint(Hint.ASKED)
         return Cancelled.REQUESTED
     on.rows(CANCEL, run=run_id, held=token, why=plain("cancelled"))
+    on.hint(Hint.NEWS)
     return Cancelled.CANCELLED

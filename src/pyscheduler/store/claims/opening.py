@@ -1,4 +1,4 @@
-"""Which door: a store's address on a server, or the folder of a file. psycopg is imported for the first only."""
+"""Which door, which ear: a store's address on a server, or a folder. psycopg is imported for the first only."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from pyscheduler.store.claims.door import Door
 from pyscheduler.store.claims.sqlite_door import SqliteDoor
 from pyscheduler.store.faults import on_server
+from pyscheduler.store.hints import Hints, NoHints
 
 
 def open_door(store: str, state_dir: Path, *, name: str = "pysched claims", statement_s: float | None = None) -> Door:
@@ -21,6 +22,15 @@ def open_door(store: str, state_dir: Path, *, name: str = "pysched claims", stat
     with on_server():
         from pyscheduler.store.claims.postgres_door import PostgresDoor
     return PostgresDoor(store, name=name, statement_s=statement_s)
+
+
+def open_hints(store: str) -> Hints:
+    """Return the ear on a store; a file's says nothing. Raises StoreError as `open_door` does."""
+    if "://" not in store:
+        return NoHints()
+    with on_server():
+        from pyscheduler.store.postgres.listener import Listener
+    return Listener(store)
 
 
 def need_driver(store: str) -> None:

@@ -35,6 +35,7 @@ from pyscheduler.store.claims.words import (
     say,
     update_run,
 )
+from pyscheduler.store.hints import Hint
 from pyscheduler.store.statements import compiled, on_index
 
 _their: Final = and_(leases.name == bindparam("who"), leases.kind == NODE)
@@ -299,6 +300,9 @@ def _revoke(on: Transaction, inc_id: str, owned: Sequence[_Row], why: str) -> No
         ],
     )
     assert all(moved), "a row that is locked does not change"
+    if moved:
+        on.hint(Hint.OFFERED)
+        on.hint(Hint.NEWS)
     again = [row for row, to, _ in becomes if row.started and to is RunState.QUEUED]
     on.each(_OFFER_AGAIN, [{"run": row.run_id, "held": row.token} for row in again])
     # the engine's own: its answer to the wish is awaited, and nobody may claim it meanwhile

@@ -21,8 +21,10 @@ from psycopg.pq import TransactionStatus
 
 from pyscheduler.store import rows
 from pyscheduler.store.dialects import POSTGRESQL
+from pyscheduler.store.hints import Hint
 from pyscheduler.store.postgres.connect import Connection
 from pyscheduler.store.postgres.faults import is_busy, is_lock_held, is_lost, is_no_text, translated
+from pyscheduler.store.postgres.listener import notify
 from pyscheduler.store.rows import Row
 from pyscheduler.store.statements import Statement
 
@@ -36,10 +38,11 @@ BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 class PostgresTransaction:
     """What is done between BEGIN and COMMIT (`store/transaction.py`)."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "hints")
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self.hints = set[Hint]()
 
     def rows(self, statement: Statement, **values: object) -> list[Row]:
         return self._run(statement, values).fetchall()
@@ -68,6 +71,9 @@ class PostgresTransaction:
     def storable(self, row: Row) -> Row:
         return rows.without_nul(row)
 
+    def hint(self, hint: Hint) -> None:
+        self.hints.add(hint)
+
     def _run(self, statement: Statement, values: Mapping[str, object]) -> psycopg.Cursor[Any]:
         text = statement.on(POSTGRESQL)
         return self._connection.execute(text.sql, text.bind(**values))
@@ -84,7 +90,9 @@ def transact(connection: Connection, work: Callable[[PostgresTransaction], T], w
         try:
             with _pipeline(connection):
                 connection.execute(BEGIN)
-                done = work(PostgresTransaction(connection))
+                transaction = PostgresTransaction(connection)
+                done = work(transaction)
+                notify(connection, transaction.hints)
                 committing = True
                 connection.execute("COMMIT")
         except BaseException as error:
