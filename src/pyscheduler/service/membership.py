@@ -41,6 +41,8 @@ T = TypeVar("T")
 LOOK_S: Final = 1.0
 LOOK_OFTEN_S: Final = 0.2
 """How often a standby reads the authority's row, and how often once its lease is over (claims.md C8)."""
+JUST_AFTER_S: Final = 0.005
+"""A look that falls into a lease's last second is put off until it is over by this much: then it can be taken."""
 FREE_S: Final = 2.0
 """How long an authority that we gave away may be seen free: then the others cannot, or will not, and we try again."""
 TRY_AGAIN_S: Final = 1.0
@@ -78,6 +80,7 @@ class Membership:
         """The last epoch that was ours."""
         self._resting = False
         self._wish_looks, self._joined = asyncio.Event(), asyncio.Event()
+        self._readying: asyncio.Task[None] | None = None
         self.recipes = Recipes(config, self._read_config, environ, self._boot_id, allow_inactive=allow_inactive)
         self.node: Node | None = None
         self.leader: AuthorityRow | None = None
@@ -185,7 +188,8 @@ class Membership:
                 self._evidence.forget()
             except Exception:
                 log.exception("a sweep has failed; the next one follows")
-            self._wish_looks.set()
+            if self.leader is not None and self.leader.holder in self._fenced:
+                self._wish_looks.set()
             await asyncio.sleep(timing.sweep_s)
 
     async def _tidy(self) -> None:
@@ -237,8 +241,8 @@ class Membership:
                 if epoch is not None:
                     self._won(epoch)
                     return claims.me, epoch
-                if row.is_over:
-                    wait_s = LOOK_OFTEN_S
+                self._make_ready(row.config_version)
+                wait_s = LOOK_OFTEN_S if row.is_over else min(LOOK_S, row.left_s + JUST_AFTER_S)
                 if told != row.holder:
                     told = row.holder
                     on_wait(row)
@@ -330,6 +334,20 @@ class Membership:
             log.warning("the authority could not be given back: %s; it runs out by itself", error)
 
     # ----------------------------------------------------------------- which configuration
+
+    def _make_ready(self, version: int) -> None:
+        """Have the configuration in force at hand before it is needed: to lead by, and to answer by."""
+        if version and (self._readying is None or self._readying.done()):
+            self._readying = asyncio.get_running_loop().create_task(self._ready(version), name="make ready")
+
+    async def _ready(self, version: int) -> None:
+        was_ready = self.recipes.at_hand(version) is not None
+        try:
+            await self.recipes.make_ready(version)
+            if not was_ready and self.recipes.at_hand(version) is not None:
+                log.info("configuration %d is ready here, whoever leads", version)
+        except (StoreError, OSError) as error:
+            log.warning("configuration %d cannot be made ready now: %s", version, error)
 
     async def config_for(self, store: Store, own: Config, read_at: datetime) -> Config:
         """Return what a new authority puts in force: the store's configuration, unless ours was read after it was made.
