@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
@@ -15,7 +15,6 @@ from pyscheduler.api.callers import Role
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
 from pyscheduler.api.views import HIDDEN, JOB_COLUMNS, View, definition_view, instant, job_view, run_view
-from pyscheduler.errors import BadRequest
 from pyscheduler.model.job import Job
 from pyscheduler.store.questions import RunQuery
 
@@ -122,11 +121,3 @@ async def _detail(desk: FrontDesk, name: str) -> dict[str, Any]:
     recent = [run_view(*pair) for pair in await desk.with_latest(page.items)]
     beside = {"definition": definition_view(job, timetable), "next_firings": firings, "recent_runs": recent}
     return _view(desk, job) | beside
-
-
-def jobs_tagged(jobs: Iterable[Job], tag: str) -> frozenset[str]:
-    """Return the names of the jobs with a tag. Raises BadRequest where no job has it: it may be misspelt."""
-    names = frozenset(job.name for job in jobs if tag in job.tags)
-    if not names:
-        raise BadRequest(f"no job has the tag {tag}", mend="`pysched jobs` lists the jobs")
-    return names

@@ -20,8 +20,8 @@ from starlette.types import ASGIApp
 from pyscheduler import collector
 from pyscheduler.__about__ import __version__
 from pyscheduler.alerts import AlertRoom, Heartbeat
-from pyscheduler.api import build_app, warm_up
 from pyscheduler.api.afar import Vouching
+from pyscheduler.api.app import build_app, warm_up
 from pyscheduler.api.callers import Caller, Role, Via
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing
