@@ -25,6 +25,11 @@ jobs:
       yes '€€' | head -c 1400000; head -c 1000000 /dev/urandom
       printf '\\nbefore\\n\\377\\376\\303\\n\\342\\202 cut\\ndone\\n'
     schedule: manual
+  broken:
+    command: |
+      printf 'one \\033[\\303\\251 two\\nthree \\033(\\nfour \\033[31mred\\033[0m '
+      printf '\\033]8;;\\302\\240 five\\nsix \\302\\233 seven\\033['
+    schedule: manual
   hangs: {command: "sleep 600", schedule: manual, overlap: skip}
 """
     + "".join(f'  "{name}": {{command: "echo I am {name}", schedule: manual}}\n' for name in NAMES)
@@ -99,6 +104,18 @@ def test_fc_048_a_character_is_never_cut_by_a_page_of_the_log(field: World, open
         until(page, FURTHER, before)
         assert page.evaluate(f"{SHOWN}.includes('\\ufffd')") is False
         assert page.evaluate(f"{SHOWN}.length") < KEPT
+
+
+def test_fc_048_no_broken_escape_code_swallows_what_follows(field: World, open_page: OpenPage) -> None:
+    """Codes that end nowhere, name no alphabet or are no codes at all: each line of the log is there to be read."""
+    run = field.service.trigger("broken")
+    field.service.until_state(run, "succeeded")
+    page = open_page(field, f"/runs/{run}")
+    until(page, f"{SHOWN}.endsWith('seven\\u241b[')")
+    shown = page.evaluate(SHOWN)
+    words = [line.split()[0] for line in shown.splitlines()], [line.split()[-1] for line in shown.splitlines()]
+    assert words == (["one", "three", "four", "six"], ["two", "\u241b(", "five", "seven\u241b["])
+    assert page.locator("#log-window .ansi-red-fg").inner_text() == "red"
 
 
 def test_fc_068_whatever_name_is_allowed_works_on_every_page(field: World, open_page: OpenPage) -> None:

@@ -190,6 +190,72 @@ def test_s7b_a_short_window_never_takes_from_who_heartbeats(meeting: Meeting) ->
     assert meeting.state(running.run_id) == ("running", 1, "a")
 
 
+def own_windows(meeting: Meeting, **windows: float) -> tuple[Claims, Claims]:
+    """Return one that has started a run of each of these jobs, and another; the first is silent from now on."""
+    for job, window_s in windows.items():
+        offered(meeting, 1, job=job, reclaim_after_s=window_s)
+    one, other = meeting.join("a"), meeting.join("b")
+    started(one, len(windows))
+    return one, other
+
+
+def owners(meeting: Meeting) -> dict[str, str | None]:
+    return {row["job"]: row["owner_inc"] for row in meeting.run("SELECT job, owner_inc FROM runs")}
+
+
+def test_s7b_a_window_of_a_runs_own_takes_that_run_alone(meeting: Meeting) -> None:
+    """DESIGN 6: its owner is not fenced, keeps the others until theirs, and goes on with them if it comes back."""
+    one, other = own_windows(meeting, soon=600.0, usual=0.0, late=2 * DAY_S)
+    assert [each.reclaim_after_s for each in other.owned("a")] == [2 * DAY_S, 600.0, 0.0]
+    offered(meeting, 1, job="unstarted", reclaim_after_s=60.0)
+    assert len(one.claim(1)) == 1
+    meeting.advance(599)
+    other.heartbeat()
+    assert "sign of life" in other.fence("a", window(), "x").why
+    meeting.advance(2)
+    taken = other.fence("a", window(), "silent")
+    assert (taken.done, taken.claimed, taken.running) == (False, (), ("soon.2027-05-20.1",))
+    assert "other runs" in taken.why
+    assert owners(meeting) == {"soon": None, "usual": "a", "late": "a", "unstarted": "a"}
+    assert meeting.lease("a")["fenced_at"] is None
+    assert meeting.lines() == ["lost_running"]
+    assert other.strays() == []
+    assert not other.fence("a", window(), "again").running
+    assert one.heartbeat() is not None
+    assert one.outcome(report(Held("soon.2027-05-20.1", 1))) is Applied.SUPERSEDED
+    assert one.outcome(report(Held("usual.2027-05-20.1", 1))) is Applied.YES
+
+
+def test_s7b_fences_when_the_last_window_has_passed(meeting: Meeting) -> None:
+    """A longer window than the scheduler's holds the fence off for its run; what has only been claimed does not."""
+    _, other = own_windows(meeting, usual=0.0, late=2 * DAY_S)
+    meeting.advance(DAY_S + 1)
+    other.heartbeat()
+    assert other.fence("a", window(), "x").running == ("usual.2027-05-20.1",)
+    meeting.advance(DAY_S)
+    other.heartbeat()
+    assert other.fence("a", window(), "x") == Fenced(done=True, running=("late.2027-05-20.1",))
+    assert meeting.lease("a")["fenced_at"] is not None
+
+
+def test_s7b_a_runs_own_window_is_never_shorter_than_a_lease(meeting: Meeting) -> None:
+    """An owner that heartbeats keeps it; and so does one whose lease has not run out yet."""
+    one, other = own_windows(meeting, soon=1.0)
+    meeting.advance(OVER_S - 2)
+    assert not other.fence("a", window(), "x").running
+    one.heartbeat()
+    meeting.advance(OVER_S)
+    other.heartbeat()
+    assert not other.fence("a", window(0), "x").running  # it has moved since
+    assert other.fence("a", window(1), "x").running == ("soon.2027-05-20.1",)
+
+
+def test_s7b_by_proof_does_not_ask_for_windows(meeting: Meeting) -> None:
+    """What is known needs no waiting."""
+    _, other = own_windows(meeting, late=2 * DAY_S)
+    assert other.fence("a", by_hand(), "x").running == ("late.2027-05-20.1",)
+
+
 @pytest.mark.parametrize("kind", [ProofKind.REBOOT, ProofKind.HAND])
 def test_s7b_a_reboot_and_an_administrator_cover_all(meeting: Meeting, kind: ProofKind) -> None:
     """Nothing outlives a boot; and a person who typed the name has said so. Who it was stands in the row."""

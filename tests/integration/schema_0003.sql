@@ -166,13 +166,14 @@ CREATE TABLE runs (
 	cancel_requested INTEGER DEFAULT 0 NOT NULL, 
 	on_lost VARCHAR DEFAULT '' NOT NULL, 
 	lost_count INTEGER DEFAULT 0 NOT NULL, 
+	reclaim_us INTEGER DEFAULT 0 NOT NULL, 
 	node VARCHAR DEFAULT '' NOT NULL, 
 	node_tags VARCHAR DEFAULT '[]' NOT NULL, 
 	PRIMARY KEY (run_id), 
 	CONSTRAINT run_id_is_made_of_its_parts CHECK (run_id = job || '.' || run_date || '.' || CAST(seq AS TEXT))
 );
-INSERT INTO "runs" VALUES('nightly.2027-05-20.1',1810814460000000,'queued','schedule','nightly','2027-05-20',1,1810814400000000,1810814400000000,'held by ada','',0,0,0,1,0,NULL,NULL,NULL,NULL,0,NULL,NULL,NULL,0,'',0,'','[]');
-INSERT INTO "runs" VALUES('other.2027-05-20.2',1810814520000000,'failed','schedule','other','2027-05-20',2,1810814400000000,1810814400000000,'exit 1','',1,0,0,1,0,NULL,NULL,NULL,NULL,0,NULL,NULL,NULL,0,'',0,'','[]');
+INSERT INTO "runs" VALUES('nightly.2027-05-20.1',1810814460000000,'queued','schedule','nightly','2027-05-20',1,1810814400000000,1810814400000000,'held by ada','',0,0,0,1,0,NULL,NULL,NULL,NULL,0,NULL,NULL,NULL,0,'',0,0,'','[]');
+INSERT INTO "runs" VALUES('other.2027-05-20.2',1810814520000000,'failed','schedule','other','2027-05-20',2,1810814400000000,1810814400000000,'exit 1','',1,0,0,1,0,NULL,NULL,NULL,NULL,0,NULL,NULL,NULL,0,'',0,0,'','[]');
 CREATE TABLE sessions (
 	session_hash VARCHAR(64) NOT NULL, 
 	user VARCHAR NOT NULL, 

@@ -6,7 +6,8 @@ every pause. What a store does not acknowledge is a step that has happened while
 
 What is modelled: two processes, each with two lanes, restarted as new incarnations; claims, starts, executions that
 outlive their scheduler under minders of their own and leave a note at their end, or vanish with their minder; S2 to S6,
-S8, S7a (a lease that is over), S7b (by proof, by the window), S17. A second, small model is about the authority.
+S8, S7a (a lease that is over), S7b (by proof, by the window, by the run's own), S17. A second, small model is about
+the authority.
 
 Steps are of two kinds. *Good* ones are what a process does that lives and reaches its store; the others (kills,
 windows, lost acknowledgements, second thoughts) may happen and need not. From every state the run must come to its end
@@ -45,6 +46,7 @@ class Rules:
     lost_starts_change_the_token: bool = True
 
     windows: bool = True
+    own_windows: bool = False
     kills: bool = True
     lost_answers: bool = True
     handing_out: bool = True
@@ -264,6 +266,8 @@ def _revocations(s: State, rules: Rules, spare: bool) -> Iterator[Step]:
     room = s.used + doomed + lives <= rules.incarnations
     if rules.windows and spare and room:  # S7b by the window
         yield False, _revoked(s, rules)._replace(fenced=s.fenced | {owner})
+    if rules.own_windows and spare and s.run == RUNNING:  # S7b by the run's own window: nobody is fenced
+        yield False, _revoked(s, rules)
     gone = s.token not in dict(s.orphans) or not rules.proof_covers_the_attempt
     if not lives and gone:  # S7b by proof
         yield True, _revoked(s, rules)._replace(fenced=s.fenced | {owner})
@@ -336,7 +340,7 @@ def check(s: State, rules: Rules) -> None:
     watched += [token for token, what in s.orphans if what == LIVE]
     if len(set(watched)) != len(watched):
         raise Broken("G2: two speak for one execution")
-    if len(watched) > 1 and not rules.windows:
+    if len(watched) > 1 and not (rules.windows or rules.own_windows):
         raise Broken("two executions at once, and nobody's window had passed")
 
 

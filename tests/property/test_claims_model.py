@@ -26,6 +26,13 @@ def test_no_interleaving_breaks_a_promise() -> None:
     assert any(len(state.executed) == 3 for state in graph if state.run == DONE)
 
 
+def test_a_run_that_is_taken_by_its_own_window_breaks_no_promise() -> None:
+    """Its owner is not fenced, goes on claiming and starting, and may tell of the end of what was taken from it."""
+    graph = search(Rules(own_windows=True, windows=False))
+    check_endings(graph)
+    assert any(state.lost and not state.fenced and len(state.executed) == 2 for state in graph)
+
+
 def test_without_windows_nothing_is_ever_executed_twice_at_once() -> None:
     """Proof alone, claims handed out at any time, adoption, kills of everything: never two executions together."""
     graph = search(Rules(windows=False, incarnations=4, tokens=7))

@@ -7,6 +7,7 @@ works as root, and as an ordinary user. The password has every letter that an ad
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 import socket
@@ -14,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -94,8 +96,10 @@ class Server:
         self._until_it_answers(self.ask)
 
     def kill(self) -> None:
-        """End it as a crash would."""
-        self._end(signal.SIGKILL)
+        """End it as a crash of its machine would: no process of it is left to answer one last statement."""
+        if self._process is not None:
+            with _ended_with(self.pid):
+                self._end(signal.SIGKILL)
 
     def stop(self) -> None:
         """End it politely, without waiting for its clients."""
@@ -338,6 +342,34 @@ def run(command: list[str], **more: Any) -> None:
     done = subprocess.run(command, capture_output=True, check=False, **as_whom(), **more)
     if done.returncode:
         raise RuntimeError(f"{command[0]}: {done.stdout.decode()[-2000:]}\n{done.stderr.decode()[-2000:]}")
+
+
+@contextmanager
+def _ended_with(pid: int) -> Iterator[None]:
+    """Hold the children of a process, which forks no more, and end them after it: a number may be reused, they not."""
+    os.kill(pid, signal.SIGSTOP)
+    with ExitStack() as held:
+        children = list(_hold(_children_of(pid), held))
+        yield
+        for child in children:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(child, signal.SIGKILL)
+            assert select.select([child], [], [], STOP_S)[0], "a child of the server outlives SIGKILL"
+
+
+def _hold(pids: list[int], held: ExitStack) -> Iterator[int]:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            descriptor = os.pidfd_open(pid)
+            held.callback(os.close, descriptor)
+            yield descriptor
+
+
+def _children_of(pid: int) -> list[int]:
+    """Return who was forked by a process and is alive; PostgreSQL answers each of its clients with one."""
+    return [
+        int(word) for task in Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()
+    ]
 
 
 def _runs(program: str) -> bool:

@@ -54,6 +54,8 @@ class Heart:
         self._progress = boot()
         self._trust = Trust(self._timing.lease_s, self._timing.margin_s)
         self.beats = 0
+        self.lapsed = False
+        """Whether our lease was in doubt before a beat renewed it: runs may have been taken from us meanwhile."""
         self.fenced = False
 
     def begin(self, registered_at: float) -> None:
@@ -114,6 +116,7 @@ class Heart:
             self.fenced = True
             self._trust.ended()
         else:
+            self.lapsed = self.lapsed or not self._trust.holds(sent_at)
             self._trust.renewed(sent_at)
             self.beats += 1
         self._tell(beat)

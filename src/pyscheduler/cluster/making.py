@@ -153,6 +153,7 @@ class Maker:
                 reason=reason,
                 node=self._works[name].job.node or "",
                 tags=(job_tag(name), *self._works[name].job.node_tags),
+                reclaim_after_s=self._works[name].job.reclaim_after_s or 0.0,
             )
 
         skipped = [made(firing, RunState.SKIPPED, STILL_GOES) for firing in due.skipped]

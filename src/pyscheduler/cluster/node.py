@@ -328,6 +328,8 @@ class Node:
         self.draining = beat.draining
         for run_id in beat.cancel_requested:
             self._end(run_id)
+        if self.heart.lapsed:
+            self.heart.lapsed, self._doubt = False, True
         if self._doubt or self.heart.beats % RECONCILE_BEATS == 0:
             self._background(self._reconcile(), "reconcile")
 

@@ -217,6 +217,7 @@ def _job_of(task: Task) -> Job:
         success_codes=task.success_codes,
         timeout_s=task.timeout_s,
         kill_grace_s=task.kill_grace_s,
+        reclaim_after_s=task.reclaim_after_s,
         overlap=Overlap(task.overlap),
         catch_up=CatchUp.ALL,
         max_log_bytes=None,

@@ -202,6 +202,8 @@ class Shift:
             return
         for run_id in beat.cancel_requested & self.grants.going.keys():
             self.grants.going[run_id].cancel()
+        if self.heart.lapsed:
+            self.heart.lapsed, self.grants.doubt = False, True
         if self.grants.doubt or self.heart.beats % RECONCILE_BEATS == 0:
             self.chore(self.grants.reconcile())
 

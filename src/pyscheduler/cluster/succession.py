@@ -127,10 +127,14 @@ class Successor:
         """Nobody can say whether it lives: hand out what it has not started; the rest only after `reclaim_after`."""
         await self._shift.call(lambda: self._claims.hand_out_unstarted(row.inc_id, seen))
         kind, after = ProofKind.WINDOW, self._claims.timing.reclaim_after_s
-        if row.renewed_at + timedelta(seconds=after) >= row.now:
+        if not _is_over(row, after) and not any(
+            each.started and _is_over(row, each.reclaim_after_s or after)
+            for each in await self._shift.call(lambda: self._claims.owned(row.inc_id))
+        ):
             return
         proof = Proof(inc_id=row.inc_id, kind=kind, seen=seen, reclaim_after_s=after, by=self._claims.me.inc_id)
-        await self._fence(row, proof, f"silent for longer than {after:g} s")
+        silent_s = (row.now - row.renewed_at).total_seconds()
+        await self._fence(row, proof, f"silent for {silent_s:.0f} s, longer than its reclaim window")
 
     async def _inherit(self, row: NodeRow, proof: Proof) -> None:
         """Its process is gone: tell its ends, find its attempts, and end it when none of them can run any more."""
@@ -143,9 +147,12 @@ class Successor:
             log.warning("%s is not readable here: the attempts of a dead scheduler wait for their window", state_dir)
             return
         # a job that nobody has any more has no other rules than ours: its window is waited for
-        is_nobodys = row.renewed_at + timedelta(seconds=self._claims.timing.reclaim_after_s) < row.now
+        after = self._claims.timing.reclaim_after_s
         ours = [
-            each for each in owned if self._shift.decides(each) or (is_nobodys and each.on_lost is not OnLost.ENGINE)
+            each
+            for each in owned
+            if self._shift.decides(each)
+            or (each.on_lost is not OnLost.ENGINE and _is_over(row, each.reclaim_after_s or after))
         ]
         fates = await asyncio.gather(*(self._fate(each, proof) for each in ours))
         if len(ours) < len(owned):
@@ -177,9 +184,18 @@ class Successor:
         fenced = await self._shift.call(lambda: self._claims.fence(row.inc_id, proof, reason))
         if fenced.done:
             self._fenced.add(row.inc_id)
+        who = row.node or row.host_id[:8]
         if fenced.done and (fenced.claimed or fenced.running):
             what = "scheduler %s (pid %s) was fenced, %s: %d claim(s) and %d started run(s) were taken from it"
-            log.warning(what, row.node or row.host_id[:8], row.pid, reason, len(fenced.claimed), len(fenced.running))
+            log.warning(what, who, row.pid, reason, len(fenced.claimed), len(fenced.running))
+        elif fenced.running:
+            what = "scheduler %s (pid %s) was silent for longer than the reclaim window of %s: taken from it"
+            log.warning(what, who, row.pid, ", ".join(fenced.running))
+
+
+def _is_over(row: NodeRow, window_s: float) -> bool:
+    """Whether its last sign of life is longer ago than this."""
+    return row.renewed_at + timedelta(seconds=window_s) < row.now
 
 
 def _is_open_to_us(state_dir: Path) -> bool:

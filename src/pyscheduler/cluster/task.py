@@ -46,7 +46,8 @@ class Task:
     exception makes the run `failed`. `trigger` is cron text (read in `timezone`), a timedelta, `every(…)` or
     `callback(…)`. `overlap` says what a due run does while a run of an earlier pass still goes: `skip` it, `queue` for
     its turn, `allow` both. `timeout` and `kill_grace` are seconds, timedeltas or texts. `on_lost` forbids (`fail`) or
-    lets (`rerun`) a run be tried again whose attempt is lost. Raises BadSchedule.
+    lets (`rerun`) a run be tried again whose attempt is lost; `reclaim_after` is this task's own window, else the
+    schedule's counts. Raises BadSchedule.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Task:
     cwd: str | None = None
     success_codes: frozenset[int] = frozenset({0})
     on_lost: OnLost = "rerun"
+    reclaim_after_s: float | None = None
 
     def __init__(
         self,
@@ -75,6 +77,7 @@ class Task:
         cwd: str | None = None,
         success_codes: Sequence[int] = (0,),
         on_lost: OnLost = "rerun",
+        reclaim_after: object = None,
     ) -> None:
         values: dict[str, object] = {
             "id": _checked_id(id),
@@ -88,6 +91,7 @@ class Task:
             "cwd": cwd,
             "success_codes": frozenset(success_codes),
             "on_lost": _checked_on_lost(on_lost),
+            "reclaim_after_s": None if reclaim_after is None else seconds_of(reclaim_after, "The reclaim window"),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)

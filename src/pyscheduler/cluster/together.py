@@ -15,7 +15,10 @@ from typing import Final, Generic, TypeVar
 A = TypeVar("A")
 B = TypeVar("B")
 
+Asked = tuple[A, "asyncio.Future[B]"]
+
 MOST: Final = 200
+TWICE: Final = 2
 
 
 class Together(Generic[A, B]):
@@ -23,7 +26,7 @@ class Together(Generic[A, B]):
 
     def __init__(self, do: Callable[[Sequence[A]], Awaitable[Sequence[B]]], *, apart: bool = False) -> None:
         self._do, self._apart = do, apart
-        self._waiting: list[tuple[A, asyncio.Future[B]]] = []
+        self._waiting: list[Asked[A, B]] = []
         self._task: asyncio.Task[None] | None = None
 
     async def __call__(self, one: A) -> B:
@@ -38,25 +41,37 @@ class Together(Generic[A, B]):
         try:
             while group := self._waiting[:MOST]:
                 del self._waiting[: len(group)]
-                if await self._do_all(group):
-                    continue
-                for each in group:
-                    await self._do_all([each])
+                await self._do_some(group)
         finally:
             self._task = None
 
-    async def _do_all(self, group: Sequence[tuple[A, asyncio.Future[B]]]) -> bool:
-        """Do these in one call; False where it failed, and each is to be done alone."""
+    async def _do_some(self, group: Sequence[Asked[A, B]]) -> None:
+        """Do these in one call, or one by one where that failed; two that fail in a row speak for the rest."""
+        error = await self._call(group)
+        if error is not None and self._apart and len(group) > 1:
+            failed = 0
+            for number, each in enumerate(group):
+                error = await self._call([each])
+                failed = 0 if error is None else failed + 1
+                if error is not None:
+                    _fail([each] if failed < TWICE else group[number:], error)
+                if failed == TWICE:
+                    return
+        elif error is not None:
+            _fail(group, error)
+
+    async def _call(self, group: Sequence[Asked[A, B]]) -> Exception | None:
         try:
             answers = await self._do([one for one, _ in group])
         except Exception as error:  # noqa: BLE001 - it is the callers'
-            if self._apart and len(group) > 1:
-                return False
-            for _, answer in group:
-                if not answer.done():
-                    answer.set_exception(error)
-            return True
+            return error
         for (_, answer), found in zip(group, answers, strict=True):
             if not answer.done():
                 answer.set_result(found)
-        return True
+        return None
+
+
+def _fail(group: Sequence[Asked[A, B]], error: Exception) -> None:
+    for _, answer in group:
+        if not answer.done():
+            answer.set_exception(error)

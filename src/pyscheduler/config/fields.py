@@ -15,6 +15,7 @@ from pyscheduler.config.reading import EnvironmentValue, Json, Key, Shown, Typed
 from pyscheduler.config.settings import check_zone
 from pyscheduler.config.values import BadValue
 from pyscheduler.model.job import CatchUp, Criticality, DependsOn, JobKind, Leftovers, Overlap, RunDateRule, Window
+from pyscheduler.rules.leases import seconds
 
 T = TypeVar("T")
 
@@ -129,6 +130,16 @@ def _clock_or_duration(text: str) -> time | float:
         raise BadValue("is neither a clock time nor a duration", "write HH:MM or, as in 90m, how long after") from error
 
 
+def _length(text: str) -> float:
+    try:
+        return seconds(text, "it")
+    except ValueError as error:
+        raise BadValue(
+            str(error).removeprefix("it ").rstrip("."), "write a length of time, as in 45s or 0.5s"
+        ) from None
+
+
+Length = Annotated[float, Value(_length, {"type": "string", "examples": ["45s", "0.5s"]})]
 Duration = Annotated[int, Value(values.parse_duration, _spelt(_DURATION, examples=["90s", "1h30m"]))]
 DurationOrZero = Annotated[
     int,

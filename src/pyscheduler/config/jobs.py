@@ -195,6 +195,7 @@ _FIELDS: Final[Mapping[str, tuple[str | None, Callable[[Any], Any] | None]]] = {
     "max_silence": ("max_silence_s", float),
     "alerts": ("alerts", _alerts),
     "node_tags": ("node_tags", _unique),
+    "reclaim_after": ("reclaim_after_s", None),
     "agent_tags": ("agent_tags", _unique),
     "tags": ("tags", _unique),
     "allow": ("allow", _unique),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
 
 from pyscheduler.config.complaints import Spot
-from pyscheduler.config.fields import AtLeastOne, HostPort, Name
+from pyscheduler.config.fields import AtLeastOne, HostPort, Length, Name
 from pyscheduler.config.jobs import Draft
 from pyscheduler.config.reading import Value
 from pyscheduler.config.schema_job import Shape, key
@@ -14,19 +14,10 @@ from pyscheduler.config.values import BadValue
 from pyscheduler.model.cluster import ClusterSettings
 from pyscheduler.model.job import RebootSpec, Settings
 from pyscheduler.model.lease import Timing
-from pyscheduler.rules.leases import seconds, timing
+from pyscheduler.rules.leases import timing
 
 LEAST_SECRET: Final = 16
 """Characters of a cluster's secret: it opens every node's logs and acts in everybody's name."""
-
-
-def _length(text: str) -> float:
-    try:
-        return seconds(text, "it")
-    except ValueError as error:
-        raise BadValue(
-            str(error).removeprefix("it ").rstrip("."), "write a length of time, as in 45s or 0.5s"
-        ) from None
 
 
 def _secret(text: str) -> str:
@@ -37,7 +28,6 @@ def _secret(text: str) -> str:
     return text
 
 
-Length = Annotated[float, Value(_length, {"type": "string", "examples": ["45s", "0.5s"]})]
 Secret = Annotated[str, Value(_secret, {"type": "string", "examples": ["${CLUSTER_SECRET}"]})]
 
 TIMES: Final = (
@@ -93,6 +83,15 @@ def cluster_settings(given: Mapping[str, Any], spot: Spot | None) -> ClusterSett
     )
 
 
+_OF_A_CLUSTER: Final = {
+    "node": "places it on a node of a cluster",
+    "node_tags": "places it on a node of a cluster",
+    "reclaim_after": "says when its attempts are taken from a silent node",
+}
+"""What job keys do that mean something only where schedulers share a store."""
+_FIELD: Final = {"reclaim_after": "reclaim_after_s"}
+
+
 def check_nodes(drafts: Mapping[str, Draft], settings: Settings) -> None:
     """Complain of jobs that are placed on nodes where the store is one machine's own, and of boots where it is shared.
 
@@ -102,9 +101,9 @@ def check_nodes(drafts: Mapping[str, Draft], settings: Settings) -> None:
         if settings.store is not None and any(isinstance(spec, RebootSpec) for spec in draft.job.schedules):
             what = "fires when a machine boots, and on a shared store nobody can say which machine that is"
             draft.spot.error(("schedule",), what, "let a unit of that machine run `pysched trigger`", at_key=True)
-        for name in ("node", "node_tags") if settings.store is None else ():
-            if getattr(draft.job, name):
-                what = "places it on a node of a cluster, and this store is not shared"
+        for name, what in _OF_A_CLUSTER.items() if settings.store is None else ():
+            if getattr(draft.job, _FIELD.get(name, name)):
+                what += ", and this store is not shared"
                 draft.spot.error((name,), what, "name one with `store: postgresql+psycopg://…`", at_key=True)
 
 

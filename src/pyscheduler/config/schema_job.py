@@ -31,6 +31,7 @@ from pyscheduler.config.fields import (
     FullTemplate,
     KindWord,
     LeftoversWord,
+    Length,
     Moment,
     Month,
     Name,
@@ -238,6 +239,11 @@ class JobDefaults(Shape):
     node_tags: list[Name] | None = key("It runs on any node that has all of these.", examples=[["gpu"]])
     on_lost: OnLostWord | None = key(
         "What becomes of a run whose attempt was lost: rerun, whatever `retries` says, or fail; else as `retries` says."
+    )
+    reclaim_after: Length | None = key(
+        "How long a node may be silent, of which nothing can be proved, before its attempt is given up; "
+        "else as long as `scheduler.cluster.reclaim_after`.",
+        examples=["30m"],
     )
     agent: Name | None = key("The agent it runs on.")
     agent_tags: list[Name] | None = key("Any agent that has all of these.")

@@ -259,7 +259,7 @@ class Desk(Surroundings):
             assert run is not None, f"{run_id} stands in line and is not in the book"
             job = self.config.jobs[run.job]
             self.apply(run, ev.Offered())
-            self.tray.offers.append(Offer(run_id, job.node or "", job.node_tags))
+            self.tray.offers.append(Offer(run_id, job.node or "", job.node_tags, job.reclaim_after_s or 0.0))
         return len(taken)
 
     def end_attempt(self, run_id: str, number: int, result: AttemptResult, chance: float) -> Run | None:

@@ -22,11 +22,15 @@ from pyscheduler.model.session import Session
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Where a run that this batch offers may be claimed: by this node only, by nodes that have all these tags."""
+    """Where a run that this batch offers may be claimed: by this node only, by nodes that have all these tags.
+
+    `reclaim_after_s` is how long its owner may then be silent before it is taken from it, 0 as long as any.
+    """
 
     run_id: str
     node: str = ""
     tags: tuple[str, ...] = ()
+    reclaim_after_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

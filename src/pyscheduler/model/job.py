@@ -225,7 +225,8 @@ class Job:
     `calendar` is the effective name (a dependency-only job inherits its upstreams'), None where every day counts.
     `must_start_by` is a clock time in the job's zone or seconds after `scheduled_at`. `inherit_env` is True (all but
     the withheld variables, DESIGN 8 row 7), False, or the names to hand on. `limits` holds the kernel's numbers, -1 for
-    unlimited. `allow` names the teams whose operators may act on it, empty for all. `inactive` is set where the job
+    unlimited. `reclaim_after_s` is how long a silent node keeps a started attempt, None: as long as the scheduler says.
+    `allow` names the teams whose operators may act on it, empty for all. `inactive` is set where the job
     needs a part of the product that is not active: its runs are blocked with that text.
     """
 
@@ -267,6 +268,7 @@ class Job:
     node: str | None = None
     node_tags: tuple[str, ...] = ()
     on_lost: str | None = None
+    reclaim_after_s: float | None = None
     agent: str | None = None
     agent_tags: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()

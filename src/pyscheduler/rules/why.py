@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
 
+from pyscheduler.lengths import length
 from pyscheduler.model.firing import Firing
 from pyscheduler.model.job import Job
 from pyscheduler.model.run import Attempt, Cause, Run, RunState
@@ -122,7 +123,7 @@ def _why_open(run: Run, job: Job | None, facts: RunFacts, say: SayTime) -> Words
         case RunState.HELD:
             return Culprit.HELD, f"{run.reason} at {say(run.updated_at)}", f"pysched release {run.run_id}"
         case RunState.RUNNING:
-            return _why_running(run, facts, say)
+            return _why_running(run, job, facts, say)
         case RunState.RETRY_WAIT:
             when = say(facts.wake_at or run.not_before or run.updated_at)
             return Culprit.RETRY, f"{run.reason}: the next try is at {when}", "force-start it to try at once"
@@ -132,12 +133,14 @@ def _why_open(run: Run, job: Job | None, facts: RunFacts, say: SayTime) -> Words
             return _why_undecided(run, job, facts, say)
 
 
-def _why_running(run: Run, facts: RunFacts, say: SayTime) -> Words:
+def _why_running(run: Run, job: Job | None, facts: RunFacts, say: SayTime) -> Words:
     attempt = facts.attempt
     since = f"attempt {run.attempt} runs since {say(attempt.started_at)}" if attempt else "it is running"
     if attempt is not None and attempt.kill_by:
         return Culprit.RUNNING, f"{since}; {attempt.kill_by} asked to kill it", "it ends when its processes do"
     extra = f": {run.reason}" if run.reason else ""
+    if job is not None and job.reclaim_after_s is not None:
+        extra += f"; a node that falls silent keeps it for {length(job.reclaim_after_s)}"
     return Culprit.RUNNING, since + extra, f"its own end, or pysched kill {run.run_id}"
 
 

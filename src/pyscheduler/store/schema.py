@@ -122,6 +122,7 @@ runs: Final = Table(
     Column("cancel_requested", Integer, nullable=False, server_default=text("0")),
     Column("on_lost", TEXT, nullable=False, server_default=text("''")),
     Column("lost_count", Integer, nullable=False, server_default=text("0")),
+    Column("reclaim_us", BIG, nullable=False, server_default=text("0")),
     Column("node", TEXT, nullable=False, server_default=text("''")),
     Column("node_tags", TEXT, nullable=False, server_default=text("'[]'")),
     CheckConstraint("run_id = job || '.' || run_date || '.' || CAST(seq AS TEXT)", name="run_id_is_made_of_its_parts"),

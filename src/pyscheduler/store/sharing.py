@@ -20,7 +20,7 @@ from pyscheduler.errors import StoreError
 from pyscheduler.model.batch import Batch
 from pyscheduler.model.run import Attempt
 from pyscheduler.store import columns, rows, schema
-from pyscheduler.store.claims.words import tags_text
+from pyscheduler.store.claims.words import micros_of, tags_text
 from pyscheduler.store.hints import Hint
 from pyscheduler.store.readers import Snapshot
 from pyscheduler.store.statements import compiled, is_one_of
@@ -34,7 +34,13 @@ LOCK_RUNS: Final = compiled(
 )
 PLACE: Final = compiled(
     update(schema.runs)
-    .values(cancel_requested=0, on_lost="", node=bindparam("where"), node_tags=bindparam("tags"))
+    .values(
+        cancel_requested=0,
+        on_lost="",
+        node=bindparam("where"),
+        node_tags=bindparam("tags"),
+        reclaim_us=bindparam("window"),
+    )
     .where(_runs.run_id == bindparam("run"), _runs.owner_inc.is_(None))
     .returning(_runs.run_id)
 )
@@ -112,7 +118,12 @@ class Sharing:
     def after(self, transaction: Transaction, batch: Batch) -> None:
         """Say where offered runs may be claimed, and ask owners to end what somebody wants killed."""
         offers: list[dict[str, object]] = [
-            {"run": each.run_id, "where": each.node, "tags": tags_text(each.tags)}
+            {
+                "run": each.run_id,
+                "where": each.node,
+                "tags": tags_text(each.tags),
+                "window": micros_of(each.reclaim_after_s),
+            }
             for each in sorted(batch.offers, key=lambda each: each.run_id)
         ]
         if offers:

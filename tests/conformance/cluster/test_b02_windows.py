@@ -32,6 +32,9 @@ def test_a_reclaim_window_is_greater_than_zero(window: float | timedelta | str) 
     with pytest.raises(BadSchedule) as refused:
         Schedule(Task("job", "* * * * *", "true")).reclaim_after(window)
     assert str(refused.value) == "The reclaim window must be greater than zero."
+    with pytest.raises(BadSchedule) as refused:
+        Task("job", "* * * * *", "true", reclaim_after=window)
+    assert str(refused.value) == "The reclaim window must be greater than zero."
 
 
 @pytest.mark.parametrize("window", [True, False, "soon", None])

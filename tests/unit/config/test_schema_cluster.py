@@ -35,19 +35,30 @@ def test_every_key_arrives(tmp_path: Path) -> None:
         tmp_path,
         "node: a, node_tags: [gpu, gpu], capacity: 3, address: 'a.b:80', secret: '${SECRET}', heartbeat: 0.5s,"
         " lease: 8s, margin: 3s, kill_grace: 1s, reclaim_after: 6h",
-        ", node: b, node_tags: [gpu], on_lost: fail",
+        ", node: b, node_tags: [gpu], on_lost: fail, reclaim_after: 90m",
     )
     cluster, job = found.settings.cluster, found.jobs["load"]
     assert (cluster.node, cluster.tags, cluster.capacity, cluster.address) == ("a", ("gpu",), 3, "a.b:80")
     assert (cluster.secret, "0123" in repr(cluster)) == ("0123456789abcdef", False)
     assert (cluster.timing.heartbeat_s, cluster.timing.sweep_s, cluster.timing.reclaim_after_s) == (0.5, 0.5, 21600.0)
-    assert (job.node, job.node_tags, job.on_lost) == ("b", ("gpu",), "fail")
+    assert (job.node, job.node_tags, job.on_lost, job.reclaim_after_s) == ("b", ("gpu",), "fail", 5400.0)
 
 
 @pytest.mark.parametrize("length", ["0", "-1s", "nan", "inf", "true", "soon"])
 def test_a_window_of_nothing_is_refused_in_every_form(tmp_path: Path, length: str) -> None:
     """B2: zero, less, no number."""
     assert "reclaim_after" in refused(tmp_path, f"reclaim_after: '{length}'")
+    said = refused(tmp_path, "", f", reclaim_after: '{length}'")
+    assert "job load: reclaim_after" in said
+    assert "write a length of time" in said
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("5400", 5400.0), ("90m", 5400.0), ("0.5", 0.5), ("2d", 172800.0)])
+def test_a_jobs_window_is_seconds_or_a_text(tmp_path: Path, text: str, seconds: float) -> None:
+    """In every form that the scheduler's is written in; defaults hand it on."""
+    assert loaded(tmp_path, "", f", reclaim_after: {text}").jobs["load"].reclaim_after_s == seconds
+    under = HEAD.replace("jobs:", f"defaults: {{reclaim_after: {text}}}\njobs:")
+    assert loaded(tmp_path, "", text=under).jobs["load"].reclaim_after_s == seconds
 
 
 def test_times_that_do_not_hold_together_are_refused(tmp_path: Path) -> None:
@@ -74,6 +85,7 @@ def test_a_boot_is_no_firing_of_a_cluster(tmp_path: Path) -> None:
 def test_a_cluster_needs_a_store_that_is_shared(tmp_path: Path) -> None:
     """And so does a job that is placed on a node."""
     alone = "scheduler: {cluster: {%s}}\njobs:\n  load: {command: 'true', schedule: manual%s}\n"
-    said = refused(tmp_path, "node: a", ", node: b", text=alone)
+    said = refused(tmp_path, "node: a", ", node: b, reclaim_after: 1h", text=alone)
     assert "a cluster needs a store that its schedulers share" in said
     assert "places it on a node of a cluster" in said
+    assert "says when its attempts are taken from a silent node, and this store is not shared" in said

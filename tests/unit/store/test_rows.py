@@ -150,7 +150,7 @@ def test_rows_are_in_the_order_in_which_statements_take_them() -> None:
 def test_a_save_never_touches_what_belongs_to_claims() -> None:
     """`token owner_inc inc_id` and what came with revision 0003 are written by claims alone (DESIGN 6)."""
     claims = {"token", "owner_inc", "inc_id", "claimed_at", "cancel_requested", "on_lost", "lost_count"}
-    claims |= {"node", "node_tags", "revoked_at", "revoke_reason", "reported_at"}
+    claims |= {"node", "node_tags", "reclaim_us", "revoked_at", "revoke_reason", "reported_at"}
     assert {column.name for column in schema.runs.c} - set(columns.RUN) <= claims
     assert {column.name for column in schema.attempts.c} - set(columns.ATTEMPT) <= claims
     assert not any(re.search(rf"\b{name}\b", PUT_RUN.sql + PUT_ATTEMPT.sql) for name in claims)

@@ -65,6 +65,7 @@ _LOOK: Final = compiled(
         leases.released,
         func.coalesce(_holder.c.address, ""),
         func.coalesce(_holder.c.node, ""),
+        select(func.coalesce(func.max(schema.configs.c.version), 0)).scalar_subquery(),
         db_now(),
     )
     .select_from(schema.leases.outerjoin(_holder, _holder.c.name == leases.holder_inc))
@@ -104,7 +105,7 @@ def look(on: Transaction) -> AuthorityRow | None:
     found = on.rows(_LOOK)
     if not found:
         return None
-    epoch, holder, hb_seq, renewed_at, lease_until, released, address, node, now = found[0]
+    epoch, holder, hb_seq, renewed_at, lease_until, released, address, node, version, now = found[0]
     return AuthorityRow(
         epoch=epoch,
         holder=holder,
@@ -114,5 +115,6 @@ def look(on: Transaction) -> AuthorityRow | None:
         released=bool(released),
         address=address,
         node=node,
+        config_version=version,
         now=instant(now),
     )

@@ -151,7 +151,8 @@ class Claims:
 
         - it is unknown, fenced already, or myself;
         - the proof is of another; DEAD while it owns a started attempt that `proof.lost` does not name;
-        - WINDOW while its row has moved since it was seen, or `reclaim_after` is not over.
+        - WINDOW while its row has moved since it was seen, or `reclaim_after` is not over. Runs with a window
+          of their own are taken when that has passed, and keep it from being fenced until then (see `Fenced`).
         """
         return self.door.write(lambda on: revoking.fence(on, self.me, inc_id, proof, reason))
 

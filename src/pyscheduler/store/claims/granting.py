@@ -185,6 +185,7 @@ _OF_ATTEMPT: Final = (
     attempts.status_path,
     attempts.started_at,
     runs.on_lost,
+    runs.reclaim_us,
 )
 _OWNED: Final = compiled(
     select(
@@ -329,7 +330,8 @@ def _claim_of(row: dict[str, Any]) -> Claim:
 
 
 def _owned_of(row: rows.Row) -> Owned:
-    run_id, token, inc_id, state, cancel, job, attempt, version, key, boot, out, err, status, started_at, on_lost = row
+    run_id, token, inc_id, state, cancel, job, attempt, version, key, boot, out, err, status, started_at, *rest = row
+    on_lost, window_us = rest
     return Owned(
         run_id=run_id,
         token=token,
@@ -346,4 +348,5 @@ def _owned_of(row: rows.Row) -> Owned:
         status_path=status or "",
         started_at=rows.instant_or_none(started_at),
         on_lost=OnLost(on_lost),
+        reclaim_after_s=window_us / 1_000_000,
     )

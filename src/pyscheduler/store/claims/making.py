@@ -18,7 +18,7 @@ from pyscheduler.store import rows, schema
 from pyscheduler.store.claims.door import Transaction
 from pyscheduler.store.claims.ending import LOCK_RUN
 from pyscheduler.store.claims.shapes import Cancelled, Occurrence, Offer, Watermark
-from pyscheduler.store.claims.words import NOW, db_now, plain, runs, tags_text, update_run
+from pyscheduler.store.claims.words import NOW, db_now, micros_of, plain, runs, tags_text, update_run
 from pyscheduler.store.dialects import insert_of
 from pyscheduler.store.hints import Hint
 from pyscheduler.store.statements import Executable, compiled, is_one_of, made, on_index
@@ -45,6 +45,7 @@ _MARKS: Final = compiled(select(_values.key, _values.value).where(is_one_of(_val
 
 _GIVEN: Final = (
     "job", "run_date", "scheduled_at", "trigger", "state", "reason", "config_version", "on_lost", "node", "node_tags",
+    "reclaim_us",
 )  # fmt: skip
 
 
@@ -175,6 +176,7 @@ def _run(one: Occurrence, place: int) -> dict[str, Any]:
         "on_lost": one.on_lost.value,
         "node": one.node,
         "node_tags": tags_text(one.tags),
+        "reclaim_us": micros_of(one.reclaim_after_s),
         "place": place,
     }
 

@@ -5,7 +5,9 @@ What must always hold:
 - the other's row is locked for oneself before anything is judged: no claim and no start of its slips in behind, because
   both hold that row shared. A plain UPDATE would not conflict with them (claims.md, S7);
 - times are looked at after the lock, in a statement of their own: while one waits for a lock time goes on;
-- a started attempt is revoked by proof that covers *it*, by an administrator, or after `reclaim_after`; nothing else.
+- a started attempt is revoked by proof that covers *it*, by an administrator, or after `reclaim_after`; nothing else;
+- a window is a run's own: an incarnation is fenced by it when the windows of all that it has started have passed, and
+  loses before that only the runs whose own has. What it has not started waits for S7a, as ever.
 """
 
 from __future__ import annotations
@@ -44,13 +46,8 @@ _IS_OVER: Final = compiled(
         _their, leases.hb_seq == bindparam("seq"), leases.lease_until < db_now(), leases.fenced_at.is_(None)
     )
 )
-_IS_LONG_OVER: Final = compiled(
-    select(leases.name).where(
-        _their,
-        leases.hb_seq == bindparam("seq"),
-        leases.lease_until < db_now(),
-        leases.renewed_at + bindparam("window_us", type_=schema.BIG) < db_now(),
-    )
+_SILENT: Final = compiled(
+    select(db_now() - leases.renewed_at).where(_their, leases.hb_seq == bindparam("seq"), leases.lease_until < db_now())
 )
 FENCE: Final = compiled(
     update(schema.leases)
@@ -59,7 +56,7 @@ FENCE: Final = compiled(
     .returning(leases.name)
 )
 _LOCK_OWNED: Final = compiled(
-    select(runs.run_id, runs.token, runs.state, runs.cancel_requested, runs.on_lost, runs.lost_count)
+    select(runs.run_id, runs.token, runs.state, runs.cancel_requested, runs.on_lost, runs.lost_count, runs.reclaim_us)
     .where(runs.owner_inc == bindparam("who"))
     .order_by(runs.run_id)
     .with_for_update()
@@ -150,6 +147,7 @@ class _Row(NamedTuple):
     cancel_requested: int
     on_lost: str
     lost_count: int
+    reclaim_us: int
 
     @property
     def started(self) -> bool:
@@ -174,21 +172,46 @@ def hand_out_unstarted(on: Transaction, me: Identity, inc_id: str, why: Seen | P
 def fence(on: Transaction, me: Identity, inc_id: str, proof: Proof, reason: str) -> Fenced:
     """S7b."""
     found = on.rows(_LOCK_LEASE, who=inc_id)
-    lacking = _lacking(on, me, inc_id, proof, found[0] if found else None)
+    lacking = _lacking(me, inc_id, proof, found[0] if found else None)
     owned = [] if lacking else _owned(on, inc_id)
     lacking = lacking or _not_covered(owned, proof)
     if lacking:
         return Fenced(done=False, why=lacking)
+    if proof.kind is ProofKind.WINDOW and (short := _within_window(on, me, inc_id, proof, owned, reason)) is not None:
+        return short
     why = plain(reason)
     on.rows(FENCE, who=inc_id, me=proof.by or me.inc_id, why=why)
     _revoke(on, inc_id, owned, why)
     say(on, _lines(owned, inc_id, proof.by or me.inc_id, proof))
-    over = tuple(row.run_id for row in owned if row.cancel_requested and row.on_lost != OnLost.ENGINE)
+    over = _cancelled(owned)
     return Fenced(
         done=True,
         claimed=tuple(row.run_id for row in owned if not row.started and row.run_id not in over),
         running=tuple(row.run_id for row in owned if row.started),
         cancelled=over,
+    )
+
+
+def _within_window(
+    on: Transaction, me: Identity, inc_id: str, proof: Proof, owned: Sequence[_Row], reason: str
+) -> Fenced | None:
+    """Return what came of it where not every window has passed: the runs whose own has are taken. None: all have."""
+    assert proof.seen is not None
+    silent = on.rows(_SILENT, who=inc_id, seq=proof.seen.hb_seq)
+    window_us = micros_of(proof.reclaim_after_s)
+    started = [row for row in owned if row.started]
+    over = [row for row in started if silent and (row.reclaim_us or window_us) < silent[0][0]]
+    if silent and len(over) == len(started) and window_us < silent[0][0]:
+        return None
+    if not over:
+        return Fenced(done=False, why="it has given a sign of life within the reclaim window")
+    _revoke(on, inc_id, over, plain(reason))
+    say(on, _lines(over, inc_id, proof.by or me.inc_id, proof))
+    return Fenced(
+        done=False,
+        why="the reclaim window of the scheduler, or of other runs of its, has not passed",
+        running=tuple(row.run_id for row in over),
+        cancelled=_cancelled(over),
     )
 
 
@@ -227,7 +250,7 @@ def _may_hand_out(on: Transaction, inc_id: str, why: Seen | Proof) -> bool:
     return why.name == inc_id and bool(on.rows(_IS_OVER, who=inc_id, seq=why.hb_seq))
 
 
-def _lacking(on: Transaction, me: Identity, inc_id: str, proof: Proof, found: Sequence[Any] | None) -> str:
+def _lacking(me: Identity, inc_id: str, proof: Proof, found: Sequence[Any] | None) -> str:
     if found is None:
         return "there is no such incarnation"
     if inc_id == me.inc_id:
@@ -240,9 +263,7 @@ def _lacking(on: Transaction, me: Identity, inc_id: str, proof: Proof, found: Se
         return ""
     if proof.seen is None or proof.seen.name != inc_id or not proof.reclaim_after_s > 0:
         return "its row was not watched"
-    window = micros_of(proof.reclaim_after_s)
-    is_over = on.rows(_IS_LONG_OVER, who=inc_id, seq=proof.seen.hb_seq, window_us=window)
-    return "" if is_over else "it has given a sign of life within the reclaim window"
+    return ""
 
 
 def _not_covered(owned: Iterable[_Row], proof: Proof) -> str:
@@ -289,6 +310,11 @@ def _revoke(on: Transaction, inc_id: str, owned: Sequence[_Row], why: str) -> No
     on.each(_NO_OFFER, [{"run": row.run_id, "held": row.token} for row in asked])
     started = [row for row in owned if row.started]
     on.each(_REVOKE_ATTEMPT, [{"run": row.run_id, "held": row.token, "why": why} for row in started])
+
+
+def _cancelled(owned: Iterable[_Row]) -> tuple[str, ...]:
+    """Return those that somebody had wanted cancelled, and about which no engine decides."""
+    return tuple(row.run_id for row in owned if row.cancel_requested and row.on_lost != OnLost.ENGINE)
 
 
 def _after(row: _Row) -> tuple[RunState, str]:

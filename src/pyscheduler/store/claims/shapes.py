@@ -108,7 +108,8 @@ class Held:
 class Owned:
     """A run that belongs to an incarnation: `started` tells a running one from one only claimed.
 
-    `attempt`, `key` and the paths are those of the started attempt; empty for a claim.
+    `attempt`, `key` and the paths are those of the started attempt; empty for a claim. `reclaim_after_s` is the
+    run's own window, 0 where the scheduler's counts.
     """
 
     run_id: str
@@ -126,11 +127,14 @@ class Owned:
     status_path: str = ""
     started_at: datetime | None = None
     on_lost: OnLost = OnLost.ENGINE
+    reclaim_after_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fenced:
-    """What S7b did. `done` False: nothing, and `why` says what was lacking, for people.
+    """What S7b did. `done` False: nobody was fenced, and `why` says what was lacking, for people.
+
+    By the window an incarnation may lose runs whose own window has passed without being fenced: they are in `running`.
 
     The lists hold run ids: claims that are offered again, started attempts that were revoked, and runs that had been
     cancelled while they were owned. DESIGN 6: a revoked attempt is `lost`; what its run becomes, its rules say.
@@ -163,6 +167,7 @@ class Occurrence:
     """One run to be made (S12): the job's firing, as `tick` and `work` make it. Due at once.
 
     `state` is QUEUED, or a final one for an occurrence that is only written down (skipped, cancelled).
+    `reclaim_after_s` is how long a silent owner keeps it once it has started, 0 as long as the scheduler says.
     """
 
     job: str
@@ -175,6 +180,7 @@ class Occurrence:
     reason: str = ""
     node: str = ""
     tags: tuple[str, ...] = ()
+    reclaim_after_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +255,10 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorityRow:
-    """The authority's lease, at the instant `now` of the database's clock; `holder` None before the first."""
+    """The authority's lease, at the instant `now` of the database's clock; `holder` None before the first.
+
+    `config_version` is the store's latest configuration, which is the one in force; 0 before the first.
+    """
 
     epoch: int
     holder: str | None
@@ -260,6 +269,7 @@ class AuthorityRow:
     address: str
     node: str
     now: datetime
+    config_version: int = 0
 
     @classmethod
     def nobody(cls, now: datetime) -> AuthorityRow:
@@ -285,3 +295,10 @@ class AuthorityRow:
     def is_over(self) -> bool:
         """Whether its time has run out."""
         return self.is_free or self.lease_until is None or self.lease_until < self.now
+
+    @property
+    def left_s(self) -> float:
+        """How many seconds of its time are left, 0 where none are."""
+        if self.is_over or self.lease_until is None:
+            return 0.0
+        return (self.lease_until - self.now).total_seconds()

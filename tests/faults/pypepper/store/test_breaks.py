@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import psycopg
 import pytest
 from pymongo.errors import PyMongoError
 from sqlalchemy import event
@@ -180,6 +181,18 @@ def test_while_the_server_is_away_everything_raises(kind: str, own_server: GetSe
     server.start()
     assert store.get("a") == record()
     store.close()
+
+
+def test_a_killed_server_leaves_nobody_who_answers(own_server: GetServer) -> None:
+    """The tests above mean a machine's crash: PostgreSQL's child is ended with its parent, frozen as it is here."""
+    server = own_server("postgres")
+    with psycopg.connect(server.place.uri.replace("+psycopg", "")) as client:
+        child = client.info.backend_pid
+        os.kill(child, signal.SIGSTOP)
+        server.kill()
+        with pytest.raises(psycopg.OperationalError):
+            client.execute("SELECT 1")
+    assert not Path(f"/proc/{child}/exe").exists()
 
 
 @pytest.mark.parametrize("round_", range(2))

@@ -67,6 +67,7 @@ def _runs() -> None:
         _number("cancel_requested"),
         _text("on_lost"),
         _number("lost_count"),
+        sa.Column("reclaim_us", _BIG, nullable=False, server_default=sa.text("0")),
         _text("node"),
         _text("node_tags", "'[]'"),
     ):
