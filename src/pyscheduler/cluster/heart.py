@@ -61,13 +61,16 @@ class Heart:
     def begin(self, registered_at: float) -> None:
         """Start beating; `registered_at` is the boot clock before S0 was sent: the first lease counts from then.
 
-        Vouching touches the disk: call it where one may wait.
+        `say` it before anything is started.
         """
         self._trust.renewed(registered_at)
-        self._vouch(self._trust.until)
         self.alive()
         self._thread = threading.Thread(target=self._run, name="pysched-heartbeat", daemon=True)
         self._thread.start()
+
+    def say(self) -> None:
+        """Vouch for as long as our lease certainly holds. Touches the disk: not for the loop."""
+        self._vouch(self._trust.until)
 
     def end(self) -> None:
         """Stop beating, and wait for a beat under way."""
@@ -107,11 +110,11 @@ class Heart:
         if beat is None:
             self.fenced = True
             self._trust.ended()
-            self._vouch(self._trust.until)
+            self.say()
         else:
             self.lapsed = self.lapsed or not self._trust.holds(sent_at)
             self._trust.renewed(sent_at)
-            self._vouch(self._trust.until)
+            self.say()
             self.beats += 1
         self._tell(beat)
         return self._timing.heartbeat_s

@@ -90,7 +90,8 @@ class Node:
         """S0, and heartbeats from here on. Raises StoreError."""
         sent_at = self.clock.boottime()
         await self.call(self.claims.register)
-        await self.call(lambda: self.heart.begin(sent_at))
+        self.heart.begin(sent_at)
+        await self.call(self.heart.say)
 
     async def run(self) -> None:
         """Claim and start for as long as we may; returns when we are fenced or stopping."""

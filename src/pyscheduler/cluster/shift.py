@@ -71,7 +71,8 @@ class Shift:
         """S0, and heartbeats from here on. Raises StoreError."""
         sent_at = self.clock.boottime()
         await self.call(self.claims.register)
-        await self.call(lambda: self.heart.begin(sent_at))
+        self.heart.begin(sent_at)
+        await self.call(self.heart.say)
         self.chore(self._say_alive())
         self.chore(self._hear_wishes())
 
