@@ -57,10 +57,11 @@ async def test_who_is_being_ended_gets_no_longer_for_it(tmp_path: Path) -> None:
     """A kill with an hour's grace under way: the word that runs out cuts it short, and the kill stays the reason."""
     async with minders(tmp_path) as (launcher, yard):
         path = word_of(yard, FOREVER_S)
-        command = "trap 'touch told' TERM; while :; do sleep 0.05; done"
+        command = "trap 'touch told' TERM; touch listens; while :; do sleep 0.05; done"
         spec = yard.spec(command, kill_grace_s=3600.0, lease_path=path, lease_grace_s=0.2)
         handle = await launcher.launch(spec)
         assert handle.pid is not None
+        await until(yard.file("listens").exists)
         handle.terminate("kill", "by ada")
         await until(yard.file("told").exists)
         lease.write(os.fspath(path), 0.0)
