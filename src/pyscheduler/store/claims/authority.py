@@ -65,6 +65,7 @@ _LOOK: Final = compiled(
         leases.released,
         func.coalesce(_holder.c.address, ""),
         func.coalesce(_holder.c.node, ""),
+        select(func.coalesce(func.max(schema.configs.c.version), 0)).scalar_subquery(),
         db_now(),
     )
     .select_from(schema.leases.outerjoin(_holder, _holder.c.name == leases.holder_inc))
@@ -105,8 +106,8 @@ def look(on: Transaction) -> AuthorityRow:
     found = on.rows(_LOOK)
     if not found:
         ((now,),) = on.rows(_CLOCK)
-        found = [(0, None, 0, None, None, 1, "", "", now)]
-    epoch, holder, hb_seq, renewed_at, lease_until, released, address, node, now = found[0]
+        found = [(0, None, 0, None, None, 1, "", "", 0, now)]
+    epoch, holder, hb_seq, renewed_at, lease_until, released, address, node, version, now = found[0]
     return AuthorityRow(
         epoch=epoch,
         holder=holder,
@@ -116,5 +117,6 @@ def look(on: Transaction) -> AuthorityRow:
         released=bool(released),
         address=address,
         node=node,
+        config_version=version,
         now=instant(now),
     )
