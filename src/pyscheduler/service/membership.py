@@ -25,6 +25,7 @@ from pyscheduler.cluster.identity import identity
 from pyscheduler.cluster.node import Node
 from pyscheduler.cluster.recipes import Recipes
 from pyscheduler.cluster.succession import Successor
+from pyscheduler.cluster.vouching import LeaseFile
 from pyscheduler.config import Config
 from pyscheduler.config.stored import has_texts_of
 from pyscheduler.engine.machine import boot_id
@@ -157,6 +158,7 @@ class Membership:
             folders=(self._state_dir, self._config.settings.log_dir),
             on_news=lambda: self.on_news(),
             is_hinted=lambda: self._ear is not None and self._ear.listening,
+            word=LeaseFile.of(claims),
         )
         try:
             await node.open()
