@@ -34,7 +34,8 @@ class Pulse(Protocol):
 class Heart:
     """One incarnation's heartbeats. `tell(beat)` is called on the thread; None says that we are fenced, and ends it.
 
-    `failed(error)` hears of a store that could not be reached. `boot` is the boot clock in seconds.
+    `failed(error)` hears of a store that could not be reached. `boot` is the boot clock in seconds. `vouch(until)` is
+    told at each renewal until when our lease certainly holds, before anybody else is.
     """
 
     def __init__(
@@ -43,8 +44,10 @@ class Heart:
         boot: Callable[[], float],
         tell: Callable[[Beat | None], None],
         failed: Callable[[StoreError], None],
+        vouch: Callable[[float], None] = lambda until: None,
     ) -> None:
         self._claims, self._boot, self._tell, self._failed = claims, boot, tell, failed
+        self._vouch = vouch
         self._timing = claims.timing
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -56,11 +59,18 @@ class Heart:
         self.fenced = False
 
     def begin(self, registered_at: float) -> None:
-        """Start beating; `registered_at` is the boot clock before S0 was sent: the first lease counts from then."""
+        """Start beating; `registered_at` is the boot clock before S0 was sent: the first lease counts from then.
+
+        `say` it before anything is started.
+        """
         self._trust.renewed(registered_at)
         self.alive()
         self._thread = threading.Thread(target=self._run, name="pysched-heartbeat", daemon=True)
         self._thread.start()
+
+    def say(self) -> None:
+        """Vouch for as long as our lease certainly holds. Touches the disk: not for the loop."""
+        self._vouch(self._trust.until)
 
     def end(self) -> None:
         """Stop beating, and wait for a beat under way."""
@@ -100,9 +110,11 @@ class Heart:
         if beat is None:
             self.fenced = True
             self._trust.ended()
+            self.say()
         else:
             self.lapsed = self.lapsed or not self._trust.holds(sent_at)
             self._trust.renewed(sent_at)
+            self.say()
             self.beats += 1
         self._tell(beat)
         return self._timing.heartbeat_s

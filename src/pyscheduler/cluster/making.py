@@ -20,6 +20,7 @@ from pyscheduler.errors import AuthorityLost, Conflict
 from pyscheduler.model.firing import Firing
 from pyscheduler.model.job import Overlap
 from pyscheduler.model.run import RunState
+from pyscheduler.rules.leases import window_of
 from pyscheduler.store.claims import AUTHORITY, AuthorityRow, Claims, Occurrence, Seen, Watermark, standing
 
 log = logging.getLogger(__name__)
@@ -135,6 +136,8 @@ class Maker:
         return (now - mark).total_seconds() >= 60
 
     def _occurrences(self, name: str, due: Due) -> list[Occurrence]:
+        job = self._works[name].job
+
         def made(firing: Firing, state: RunState, reason: str = "") -> Occurrence:
             return Occurrence(
                 job=name,
@@ -143,9 +146,9 @@ class Maker:
                 on_lost=self._works[name].on_lost,
                 state=state,
                 reason=reason,
-                node=self._works[name].job.node or "",
-                tags=(job_tag(name), *self._works[name].job.node_tags),
-                reclaim_after_s=self._works[name].job.reclaim_after_s or 0.0,
+                node=job.node or "",
+                tags=(job_tag(name), *job.node_tags),
+                reclaim_after_s=window_of(job.reclaim_after_s, job.on_uncertain, self._claims.timing),
             )
 
         skipped = [made(firing, RunState.SKIPPED, STILL_GOES) for firing in due.skipped]

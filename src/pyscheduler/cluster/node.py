@@ -23,6 +23,7 @@ from pyscheduler.cluster.orders import Work, attempt_of, run_of, start_of
 from pyscheduler.cluster.outbox import Outbox
 from pyscheduler.cluster.recipes import Recipes
 from pyscheduler.cluster.room import Room
+from pyscheduler.cluster.vouching import LeaseFile
 from pyscheduler.engine.environment import claim_facts
 from pyscheduler.engine.orders import Order, ref_of
 from pyscheduler.engine.ports import AttemptHandle, Clock, Launcher
@@ -49,7 +50,7 @@ LAUNCHES_END_S: Final = 5.0
 class Node:
     """One incarnation. `on_news` is called when it has written something that the authority may want to read.
 
-    `folders` are where its attempts' files go.
+    `folders` are where its attempts' files go, `word` where it says how long its lease holds.
     """
 
     def __init__(
@@ -62,10 +63,11 @@ class Node:
         boot_id: str,
         folders: Sequence[Path] = (),
         on_news: Callable[[], None] = lambda: None,
+        word: LeaseFile | None = None,
     ) -> None:
         self.claims, self.launcher, self.clock, self.boot_id = claims, launcher, clock, boot_id
         self.works: Mapping[str, Work] = {}
-        self._recipes, self._on_news = recipes, on_news
+        self._recipes, self._on_news, self._word = recipes, on_news, word
         self._loop = asyncio.get_running_loop()
         self._going: dict[str, Going] = {}
         self._opened: set[tuple[str, int]] = set()
@@ -77,7 +79,8 @@ class Node:
         self._doubt = self._stopping = self._resting = False
         self.draining = False
         self.fenced = asyncio.Event()
-        self.heart = Heart(claims, clock.boottime, self._on_beat, self._on_error)
+        vouch = word.say if word is not None else lambda _: None
+        self.heart = Heart(claims, clock.boottime, self._on_beat, self._on_error, vouch)
         self._outbox = Outbox(self._tell)
         self._room = Room(folders, clock.boottime)
 
@@ -88,6 +91,7 @@ class Node:
         sent_at = self.clock.boottime()
         await self.call(self.claims.register)
         self.heart.begin(sent_at)
+        await self.call(self.heart.say)
 
     async def run(self) -> None:
         """Claim and start for as long as we may; returns when we are fenced or stopping."""
@@ -234,7 +238,8 @@ class Node:
             if order.spec is None:
                 raise LaunchError(order.error or "it cannot be rendered")
             facts = claim_facts(claim.token, self.claims.me.inc_id)
-            handle = await self.launcher.launch(replace(order.spec, env={**order.spec.env, **facts}))
+            spec = replace(order.spec, env={**order.spec.env, **facts})
+            handle = await self.launcher.launch(spec if self._word is None else self._word.bound(spec, job))
         except (OSError, ValueError, TypeError, LaunchError) as error:
             self._launched()
             await self._finish(run.run_id, claim.token, order.attempt, AttemptResult(start_error=str(error)), job)

@@ -21,6 +21,7 @@ from pyscheduler.cluster.evidence import Evidence
 from pyscheduler.cluster.journal import left_behind, replayable
 from pyscheduler.cluster.orders import Work, attempt_of
 from pyscheduler.cluster.reporting import replay
+from pyscheduler.cluster.vouching import take_over
 from pyscheduler.engine.orders import ref_of
 from pyscheduler.engine.ports import AttemptHandle, Clock, Finished, Launcher, Lost, Running
 from pyscheduler.model.ids import parse_run_id
@@ -171,7 +172,10 @@ class Successor:
                 if not self._adopts:
                     log.info("%s still runs under its minder: its end is recorded by a later pass", each.run_id)
                     return ""
-                return "adopted" if await self._performer.adopt(_run_of(each), each, attempt, handle, proof) else ""
+                if not await self._performer.adopt(_run_of(each), each, attempt, handle, proof):
+                    return ""
+                await self._shift.call(lambda: take_over(each.status_path, self._claims))
+                return "adopted"
             case Lost(reason):
                 log.warning("%s is lost: %s", each.run_id, reason)
                 return "lost"

@@ -24,6 +24,7 @@ from pyscheduler.cluster.identity import identity
 from pyscheduler.cluster.node import Node
 from pyscheduler.cluster.recipes import Recipes
 from pyscheduler.cluster.succession import Successor
+from pyscheduler.cluster.vouching import LeaseFile
 from pyscheduler.config import Config
 from pyscheduler.config.stored import has_texts_of
 from pyscheduler.engine.machine import boot_id
@@ -141,6 +142,7 @@ class Membership:
             boot_id=self._boot_id,
             folders=(self._state_dir, self._config.settings.log_dir),
             on_news=lambda: self.on_news(),
+            word=LeaseFile.of(claims),
         )
         try:
             await node.open()
