@@ -20,6 +20,14 @@ jobs:
   yearly: {command: 'true', schedule: "0 0 1 1 *"}
   asleep: {command: 'true', schedule: "0 0 2 1 *"}
 """
+SLOW_TO_LEAD = """
+import asyncio
+from pyscheduler.engine import core, reopen
+async def slow(engine):
+    await asyncio.sleep(8)
+    await reopen.reopen(engine)
+core.reopen = slow
+"""
 A_LONG_LEASE = {"authority_lease": "600s", "lease": "600s", "margin": "60s"}
 """So that nobody takes over while a test looks."""
 PATHS = (
@@ -104,3 +112,23 @@ def test_what_was_put_in_force_is_told_at_once(pair: tuple[Served, Served, Clust
     assert {job["paused"]["reason"] for job in b.get("/api/jobs")["jobs"]} == {"everything rests"}
     a.post("/api/scheduler/resume")
     assert {job["paused"] for job in b.get("/api/jobs")["jobs"]} == {None}
+
+
+def test_who_takes_the_lead_goes_on_answering(tmp_path: Path, server_place: Callable[[str], Place]) -> None:
+    """Its recovery may take long: what it told as a standby it tells meanwhile, and then as who leads."""
+    with fresh_database(server_place("postgres")) as url:
+        cluster = Cluster(tmp_path, url, JOBS, cluster={"lease": "600s", "margin": "60s"})
+        try:
+            a, b = cluster.node("a").start(), cluster.node("b")
+            b.driver = SLOW_TO_LEAD + b.driver
+            b.start(ready=False)
+            b.until(lambda: is_standby(b), "standing by")
+            run = a_run(a)
+            told = a.get(f"/api/runs/{run}")
+            a.kill()
+            b.until(lambda: "this scheduler leads now" in b.said(), "b takes the lead")
+            assert b.get(f"/api/runs/{run}") == told
+            b.until(b.is_well, "b leads")
+            assert b.get(f"/api/runs/{run}") == told
+        finally:
+            cluster.clear()

@@ -1,7 +1,8 @@
 """In front of a standby's application: what it cannot answer itself goes to the scheduler that leads. DESIGN 6.
 
 What the store and the configuration in force can tell is answered here (`BY_STORE`), whether anybody leads or not, by a
-glance that is taken for each request (`api/sight.py`). Where there is none to be had it is passed on like all else.
+glance that is taken for each request (`api/sight.py`). Where there is none to be had it is passed on like all else. So
+it is while a standby takes the lead: then nothing is passed on any more, and all else waits for the engine.
 
 Who asks is found out here, by this machine's own door, and vouched for (`api/afar.py`): so `pysched` on any node speaks
 to the cluster. What is passed on for a token goes with it instead, and is judged there; whatever comes with a session
@@ -71,7 +72,9 @@ class Relay:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer here, or have it answered."""
-        if scope["type"] != "http" or self._host.standing.phase is not Phase.STANDBY or _is_own(scope):
+        phase = self._host.standing.phase
+        is_rising = phase is Phase.STARTING and self._member.leader is not None
+        if scope["type"] != "http" or not (phase is Phase.STANDBY or is_rising) or _is_own(scope):
             await self._app(scope, receive, send)
             return
         try:
@@ -80,7 +83,7 @@ class Relay:
             caller = None
         try:
             glance = await self._glance(scope, caller)
-            if glance is None:
+            if glance is None and not is_rising:
                 await self._pass_on(scope, receive, send, caller)
                 return
         except PyschedError as error:

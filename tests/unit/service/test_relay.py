@@ -155,8 +155,21 @@ async def test_nothing_is_told_by_a_store_that_cannot_be_seen() -> None:
     assert await answered_here(Member(None, gone, object()), "GET", "/api/runs", Via.SOCKET) == []
 
 
-async def answered_here(member: Member, method: str, path: str, via: Via | None) -> list[object]:
-    """Return the glances by which the standby's own application was asked."""
+async def test_who_takes_the_lead_tells_what_a_standby_told() -> None:
+    """All else meets the gates of a service that starts, and so does everything before the first look at the others."""
+    glance = object()
+    rising = Member(ROW, seen=glance)
+    assert await answered_here(rising, "GET", "/api/runs", Via.SOCKET, Phase.STARTING) == [glance]
+    assert await answered_here(rising, "POST", "/api/runs", Via.SOCKET, Phase.STARTING) == [None]
+    assert await answered_here(rising, "GET", "/api/why", Via.SOCKET, Phase.STARTING) == [None]
+    assert await answered_here(Member(None, seen=glance), "GET", "/api/runs", Via.SOCKET, Phase.STARTING) == [None]
+    assert await answered_here(rising, "GET", "/api/runs", Via.SOCKET, Phase.RUNNING) == [None]
+
+
+async def answered_here(
+    member: Member, method: str, path: str, via: Via | None, phase: Phase = Phase.STANDBY
+) -> list[object]:
+    """Return the glances by which the standby's own application was asked, None for those it was asked without."""
     asked = list[object]()
 
     async def app(_scope: object, _receive: object, _send: object) -> None:
@@ -171,7 +184,7 @@ async def answered_here(member: Member, method: str, path: str, via: Via | None)
     async def send(_message: object) -> None:
         """Whatever is passed on is refused: nobody leads."""
 
-    host = SimpleNamespace(standing=SimpleNamespace(phase=Phase.STANDBY))
+    host = SimpleNamespace(standing=SimpleNamespace(phase=phase))
     front = Relay(cast("Any", app), cast("Any", host), cast("Any", door), member, None)
     scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b""}
     await front({**scope, "headers": []}, receive, send)
