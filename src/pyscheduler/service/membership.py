@@ -19,6 +19,7 @@ from typing import Final, TypeVar
 
 from pyscheduler.api.sight import Glance
 from pyscheduler.cluster import arrears
+from pyscheduler.cluster.ear import Ear
 from pyscheduler.cluster.evidence import Evidence
 from pyscheduler.cluster.identity import identity
 from pyscheduler.cluster.node import Node
@@ -36,7 +37,8 @@ from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.lease import Identity
 from pyscheduler.store import Store
 from pyscheduler.store.claims import AuthorityRow, Claims
-from pyscheduler.store.claims.opening import open_door
+from pyscheduler.store.claims.opening import open_door, open_hints
+from pyscheduler.store.hints import Hint
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -79,7 +81,8 @@ class Membership:
         self._hands = ThreadPoolExecutor(2, thread_name_prefix="pysched-lease")
         self._reader: Store | None = None
         self._claims: Claims | None = None
-        self._fenced: set[str] = set()
+        self._fenced: frozenset[str] = frozenset()
+        self._ear: Ear | None = None
         self._no_try_before, self._free_since = 0.0, float("inf")
         self._led = 0
         """The last epoch that was ours."""
@@ -119,6 +122,7 @@ class Membership:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Be a node until told to stop: one incarnation after the other."""
+        self._ear = Ear(open_hints(self._url), self._hear)
         while not stop.is_set():
             try:
                 await self._one_life()
@@ -127,6 +131,17 @@ class Membership:
                 log.warning("this node cannot reach its store: %s", error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), TRY_AGAIN_S)
+
+    def _hear(self, hints: frozenset[Hint]) -> None:
+        """Look at once at what a hint tells of."""
+        if Hint.NEWS in hints:
+            self.on_news()
+        if Hint.FREE in hints:
+            self._wish_looks.set()
+        if self.node is not None and Hint.OFFERED in hints:
+            self.node.hint()
+        if self.node is not None and Hint.ASKED in hints:
+            self.node.hurry()
 
     async def _one_life(self) -> None:
         if self._reader is None:
@@ -142,6 +157,7 @@ class Membership:
             boot_id=self._boot_id,
             folders=(self._state_dir, self._config.settings.log_dir),
             on_news=lambda: self.on_news(),
+            is_hinted=lambda: self._ear is not None and self._ear.listening,
             word=LeaseFile.of(claims),
         )
         try:
@@ -186,9 +202,7 @@ class Membership:
         successor = Successor(node, node, self._evidence, Path(self._state_dir), self._boot_id, adopts=True)
         while True:
             try:
-                await successor.look()
-                rows = await asyncio.to_thread(node.claims.nodes)
-                self._fenced = {row.inc_id for row in rows if row.fenced_at is not None}
+                self._fenced = await successor.look()
             except StoreError as error:
                 log.warning("others cannot be looked at now: %s", error)
                 self._evidence.forget()
@@ -222,7 +236,7 @@ class Membership:
         """Stop being a node: what runs goes on under its minders, and the next process here adopts it."""
         if self.node is not None:
             await self.node.stop()
-        for each in (self._claims, self._reader):
+        for each in (self._ear, self._claims, self._reader):
             if each is not None:
                 await asyncio.to_thread(each.close)
         self._hands.shutdown(wait=False, cancel_futures=True)
@@ -272,10 +286,10 @@ class Membership:
                 wait.cancel()
 
     async def _pause(self, stop: asyncio.Event, seconds: float) -> None:
-        self._wish_looks.clear()
         waits = [asyncio.create_task(each.wait()) for each in (stop, self._wish_looks)]
         try:
             await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            self._wish_looks.clear()  # not before: what was heard while we looked is one more look
         finally:
             for wait in waits:
                 wait.cancel()
