@@ -236,6 +236,8 @@ class Membership:
 
     async def leave(self) -> None:
         """Stop being a node: what runs goes on under its minders, and the next process here adopts it."""
+        if self._readying is not None:
+            self._readying.cancel()
         if self.node is not None:
             await self.node.stop()
         for each in (self._ear, self._claims, self._reader):
@@ -370,9 +372,10 @@ class Membership:
                 log.info("configuration %d is ready here, whoever leads", version)
             self._unready = ""
         except (StoreError, OSError) as error:
-            if self._unready != str(error):  # once a second it is tried again
-                self._unready = str(error)
-                log.warning("configuration %d cannot be made ready now: %s", version, error)
+            why = str(getattr(error, "strerror", None) or error)  # without a path, which may be another each time
+            if self._unready != why:  # once a second it is tried again
+                self._unready = why
+                log.warning("configuration %d cannot be made ready now: %s", version, why)
 
     async def glance(self) -> Glance | None:
         """Return what a standby answers by: the store, and the configuration that is in force at this instant.
