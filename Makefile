@@ -35,7 +35,7 @@ soak: $(DEV)  ## the crash test over 5,000 attempts
 	$(BIN)/python -m pytest tests/faults/test_crashes.py --timeout 36000 --soak
 
 .PHONY: soak-cluster
-soak-cluster: $(DEV)  ## many schedulers on one PostgreSQL under faults, for an hour
+soak-cluster: $(DEV)  ## many schedulers on one PostgreSQL under faults, for an hour; its report in soak-cluster/
 	$(BIN)/python -m pytest tests/faults/cluster/test_storm.py -m slow --timeout 7200 --soak -s
 
 .PHONY: bench
@@ -52,7 +52,7 @@ lock:  ## resolve requirements/*.lock anew (needs uv)
 
 .PHONY: clean
 clean:  ## remove what was made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache demo-state screenshots
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache demo-state screenshots soak-cluster
 
 $(RUN): requirements/run.lock pyproject.toml
 	PYTHON=$(PYTHON) scripts/bootstrap $(VENV) requirements/run.lock

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import httpx
 
-from pyscheduler.api import build_app
 from pyscheduler.api.afar import Vouching
+from pyscheduler.api.app import build_app
 from pyscheduler.api.callers import Caller
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from pyscheduler.api import build_app
+from pyscheduler.api.app import build_app
 from pyscheduler.api.callers import Peer, user_name
 from pyscheduler.api.door import LINK_PROOF, Door
 from pyscheduler.model.person import Credentials

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pyscheduler.api import build_app
+from pyscheduler.api.app import build_app
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.door import Door
 from pyscheduler.api.gates import Gates

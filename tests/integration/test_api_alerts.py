@@ -9,7 +9,8 @@ from typing import Any
 
 import httpx
 
-from pyscheduler.api import build_app, shapes
+from pyscheduler.api import shapes
+from pyscheduler.api.app import build_app
 from pyscheduler.api.callers import Caller, Role
 from pyscheduler.testing import FakeResult
 from tests.night import Night

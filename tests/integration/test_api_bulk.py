@@ -129,8 +129,8 @@ async def test_a_rerun_with_downstream_takes_each_run_once(office: Desk) -> None
 
 
 async def test_a_job_may_ask_for_reasons(office: Desk) -> None:
-    """`require_reason`: no action on it or its runs without one, alone or among many."""
-    answer = await office.ask("POST", "/api/jobs/careful/trigger", {"reason": "  "})
+    """`require_reason`: no action on it or its runs without one that has a letter or a digit."""
+    answer = await office.ask("POST", "/api/jobs/careful/trigger", {"reason": " \u200b. "})
     assert (answer.status_code, answer.json()["error"]) == (400, "job careful asks for a reason with every action")
     assert answer.json()["where"].endswith("pysched.yaml:19")
     for path, body in (("pause", {}), ("resume", {}), ("backfill", {"from": DAY, "to": DAY})):

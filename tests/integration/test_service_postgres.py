@@ -74,6 +74,7 @@ def test_commands_read_it_while_no_scheduler_runs(service: Served) -> None:
     assert service.stop() == 0
     shown = pysched(service, "runs")
     assert (shown.returncode, run_id in shown.stdout) == (0, True), shown
+    assert "what its store at postgresql" in shown.stderr, "where the answer comes from, without the password"
     for words in (("backup", "copy.db"), ("restore", "copy.db", "--yes")):
         refused = pysched(service, *words)
         assert refused.returncode != 0

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pyscheduler.api import build_app
+from pyscheduler.api.app import build_app
 from pyscheduler.api.callers import Caller
 from pyscheduler.api.desk import FrontDesk
 from tests.night import Night

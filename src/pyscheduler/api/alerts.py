@@ -15,8 +15,8 @@ from pyscheduler.api.answers import Json, written
 from pyscheduler.api.asking import Act, AlertsAsked, DeadAsked, ReplayAct
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
+from pyscheduler.api.questions import alerts_asked
 from pyscheduler.api.told_views import ALERT_COLUMNS, alert_view, dead_view, delivery_view
-from pyscheduler.store.questions import AlertQuery
 
 
 def router(desk: FrontDesk) -> APIRouter:
@@ -26,8 +26,8 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.get("", response_model=shapes.Alerts)
     async def alerts(asked: Annotated[AlertsAsked, Query()]) -> Response:
         """List alerts, newest first, a page at a time, each with its deliveries."""
-        name = desk.engine.config.settings.name
-        page = await desk.ask(lambda store: store.alerts(query_of(asked)))
+        name = desk.sight.config.settings.name
+        page = await desk.ask(lambda store: store.alerts(alerts_asked(asked)))
         views = (alert_view(told, name) for told in page.items)
         return await desk.threads(
             written, "alerts", views, ALERT_COLUMNS, form=asked.format, next_cursor=page.next_cursor
@@ -36,7 +36,7 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.get("/dead", response_model=shapes.DeadDeliveries)
     async def dead(asked: Annotated[DeadAsked, Query()]) -> Json:
         """List deliveries that were given up, oldest first, each with its alert."""
-        name = desk.engine.config.settings.name
+        name = desk.sight.config.settings.name
         found = await desk.ask(lambda store: store.dead_deliveries(asked.limit))
         return Json({"deliveries": [dead_view(each, told, name) for each, told in found]})
 
@@ -55,8 +55,3 @@ def router(desk: FrontDesk) -> APIRouter:
         return Json({"notifier": notifier, "sent": error is None, "error": error})
 
     return routes
-
-
-def query_of(asked: AlertsAsked) -> AlertQuery:
-    """Return the store's question."""
-    return AlertQuery(kind=asked.kind, job=asked.job, since=asked.since, limit=asked.limit, cursor=asked.cursor)

@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from pyscheduler.api import shapes
 from pyscheduler.api.answers import Json, written
-from pyscheduler.api.asking import AuditAsked, Order, VerifyAsked
+from pyscheduler.api.asking import AuditAsked, VerifyAsked
 from pyscheduler.api.desk import FrontDesk
+from pyscheduler.api.questions import known_of, rows_asked
 from pyscheduler.api.told_views import AUDIT_COLUMNS, audit_view, verified_view
-from pyscheduler.store import AuditQuery, Link
 
 
 def router(desk: FrontDesk) -> APIRouter:
@@ -22,7 +22,7 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.get("", response_model=shapes.AuditLog)
     async def audit(asked: Annotated[AuditAsked, Query()]) -> Response:
         """List who did what, newest first, a page at a time."""
-        page = await desk.ask(lambda store: store.audit_entries(query_of(asked)))
+        page = await desk.ask(lambda store: store.audit_entries(rows_asked(asked)))
         views = map(audit_view, page.items)
         return await desk.threads(
             written, "audit", views, AUDIT_COLUMNS, form=asked.format, next_cursor=page.next_cursor
@@ -35,24 +35,3 @@ def router(desk: FrontDesk) -> APIRouter:
         return Json(verified_view(found))
 
     return routes
-
-
-def query_of(asked: AuditAsked) -> AuditQuery:
-    """Return the store's question."""
-    return AuditQuery(
-        actor=asked.actor,
-        action=asked.action,
-        subject=asked.subject,
-        since=asked.since,
-        until=asked.until,
-        text=asked.q,
-        limit=asked.limit,
-        cursor=asked.cursor,
-        newest_first=asked.order is Order.NEWEST,
-    )
-
-
-def known_of(text: str | None) -> Link | None:
-    """Return the row that `ID:HASH` names."""
-    number, _, digest = (text or "").partition(":")
-    return Link(int(number), digest) if digest else None

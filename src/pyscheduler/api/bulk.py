@@ -23,8 +23,8 @@ from pyscheduler.api.deeds import RERUN, perform
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
 from pyscheduler.api.ledger import result_of
+from pyscheduler.api.questions import runs_asked
 from pyscheduler.api.recording import record_of
-from pyscheduler.api.runs import query_of
 from pyscheduler.api.views import run_view
 from pyscheduler.engine.request import MARK
 from pyscheduler.errors import ActionError, BadRequest, Conflict, EngineFailedError, StoreError
@@ -82,7 +82,7 @@ async def _selected(desk: FrontDesk, selection: Selection) -> list[str]:
     given = {name: getattr(selection, name) for name in selection.model_fields_set}
     if not any(value not in (None, "", []) for value in given.values()):
         raise BadRequest("the selection is empty: it would match every run", mend="give at least one filter")
-    query = query_of(desk.engine.config.jobs.values(), RunsAsked.model_construct(**given, limit=MOST))
+    query = runs_asked(desk.engine.config.jobs.values(), RunsAsked.model_construct(**given, limit=MOST))
     page = await desk.ask(lambda store: store.runs(query))
     if page.next_cursor is not None:
         raise BadRequest(f"more than {MOST} runs match, or too many to look at", mend="narrow the selection")

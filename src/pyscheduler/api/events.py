@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from pyscheduler.api import shapes
 from pyscheduler.api.answers import written
-from pyscheduler.api.asking import EventsAsked, Order
+from pyscheduler.api.asking import EventsAsked
 from pyscheduler.api.desk import FrontDesk
+from pyscheduler.api.questions import lines_asked
 from pyscheduler.api.views import EVENT_COLUMNS, event_view
-from pyscheduler.store.questions import LineQuery
 
 
 def router(desk: FrontDesk) -> APIRouter:
@@ -22,26 +22,10 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.get("/events", response_model=shapes.Events)
     async def events(asked: Annotated[EventsAsked, Query()]) -> Response:
         """List logbook lines, newest first, a page at a time."""
-        page = await desk.ask(lambda store: store.lines(query_of(asked)))
+        page = await desk.ask(lambda store: store.lines(lines_asked(asked)))
         views = map(event_view, page.items)
         return await desk.threads(
             written, "events", views, EVENT_COLUMNS, form=asked.format, next_cursor=page.next_cursor
         )
 
     return routes
-
-
-def query_of(asked: EventsAsked) -> LineQuery:
-    """Return the store's question."""
-    return LineQuery(
-        run_id=asked.run,
-        job=asked.job,
-        actor=asked.actor,
-        action=asked.action,
-        since=asked.since,
-        until=asked.until,
-        text=asked.q,
-        limit=asked.limit,
-        cursor=asked.cursor,
-        newest_first=asked.order is Order.NEWEST,
-    )

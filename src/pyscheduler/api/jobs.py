@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
@@ -15,7 +15,6 @@ from pyscheduler.api.callers import Role
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
 from pyscheduler.api.views import HIDDEN, JOB_COLUMNS, View, definition_view, instant, job_view, run_view
-from pyscheduler.errors import BadRequest
 from pyscheduler.model.job import Job
 from pyscheduler.store.questions import RunQuery
 
@@ -30,7 +29,7 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.get("", response_model=shapes.Jobs)
     async def jobs(asked: Annotated[JobsAsked, Query()]) -> Response:
         """List the jobs by name."""
-        chosen = [job for job in desk.engine.config.jobs.values() if _matches(job, asked)]
+        chosen = [job for job in desk.sight.config.jobs.values() if _matches(job, asked)]
         if asked.cursor is not None:
             chosen = [job for job in chosen if job.name > asked.cursor]
         page = chosen[: asked.limit]
@@ -95,10 +94,10 @@ def _matches(job: Job, asked: JobsAsked) -> bool:
 
 
 def _views(desk: FrontDesk, jobs: list[Job]) -> Iterator[View]:
-    upcoming = desk.engine.firings.upcoming()
-    timetable = desk.engine.config.timetable
+    sight = desk.sight
+    timetable, next_firing = sight.config.timetable, sight.next_firings()
     for job in jobs:
-        yield job_view(job, timetable(job.name), upcoming.get(job.name), desk.paused(job.name))
+        yield job_view(job, timetable(job.name), next_firing(job.name), desk.paused(job.name))
 
 
 def job_answer(desk: FrontDesk, name: str) -> View:
@@ -112,7 +111,7 @@ def _view(desk: FrontDesk, job: Job) -> View:
 
 async def _detail(desk: FrontDesk, name: str) -> dict[str, Any]:
     job = desk.job(name)
-    timetable, now = desk.engine.config.timetable(name), desk.engine.clock.now()
+    timetable, now = desk.sight.config.timetable(name), desk.sight.clock.now()
     firings: list[str | None] = []
     after = now
     while job.enabled and len(firings) < NEXT_FIRINGS and (firing := timetable.next(after)) is not None:
@@ -122,11 +121,3 @@ async def _detail(desk: FrontDesk, name: str) -> dict[str, Any]:
     recent = [run_view(*pair) for pair in await desk.with_latest(page.items)]
     beside = {"definition": definition_view(job, timetable), "next_firings": firings, "recent_runs": recent}
     return _view(desk, job) | beside
-
-
-def jobs_tagged(jobs: Iterable[Job], tag: str) -> frozenset[str]:
-    """Return the names of the jobs with a tag. Raises BadRequest where no job has it: it may be misspelt."""
-    names = frozenset(job.name for job in jobs if tag in job.tags)
-    if not names:
-        raise BadRequest(f"no job has the tag {tag}", mend="`pysched jobs` lists the jobs")
-    return names

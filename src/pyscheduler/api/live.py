@@ -18,7 +18,7 @@ from pyscheduler.api.asking import EventStreamAsked, LogStreamAsked
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
 from pyscheduler.api.hub import Filter
-from pyscheduler.api.logs import attempts_of, chosen, path_of
+from pyscheduler.api.logpart import attempts_of, chosen, path_of
 from pyscheduler.api.logtail import LogTails
 from pyscheduler.api.streams import QUIET_S, EventStream, Reader
 

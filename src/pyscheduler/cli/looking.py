@@ -66,6 +66,6 @@ class Looking:
         if self._offline is None:
             from pyscheduler.cli.store_client import StoreClient
 
-            self._offline = StoreClient(self._session, error)
-            self._session.note(f"{error.what}: what follows is what its store in {self._session.place.state_dir} says")
+            self._offline = store = StoreClient(self._session, error)
+            self._session.note(f"{error.what}: what follows is what its store {store.where} says")
         return self._offline

@@ -14,14 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from pyscheduler.api import logfile, logs
-from pyscheduler.api.alerts import query_of as alerts_asked
+from pyscheduler.api import logfile, logpart
 from pyscheduler.api.asking import AlertsAsked, AuditAsked, DeadAsked, EventsAsked, LogAsked, RunsAsked, VerifyAsked
-from pyscheduler.api.audit import known_of
-from pyscheduler.api.audit import query_of as rows_asked
-from pyscheduler.api.events import query_of as lines_asked
-from pyscheduler.api.runs import one_run, page_with_latest
-from pyscheduler.api.runs import query_of as runs_asked
+from pyscheduler.api.known import one_run, page_with_latest
+from pyscheduler.api.questions import alerts_asked, known_of, lines_asked, rows_asked, runs_asked
 from pyscheduler.api.told_views import alert_view, audit_view, dead_view, verified_view
 from pyscheduler.api.views import (
     event_view,
@@ -43,12 +39,17 @@ RAW_BLOCK: Final = 64 * 1024
 
 
 class StoreClient:
-    """A client without a scheduler. `error` says why there is none. Raises it where there is no store either."""
+    """A client without a scheduler. `error` says why there is none. Raises it where there is no store either.
+
+    `where` is what people call the store, behind "the store".
+    """
 
     def __init__(self, session: Session, error: Unreachable) -> None:
         self._session, self._error = session, error
-        with self._peek():
-            pass  # found out now, before anybody is told what follows
+        place = session.place
+        with self._peek() as store:  # found out now, before anybody is told what follows
+            on_server = place.store_url(session.environ) is not None
+            self.where = f"at {store.where}" if on_server else f"in {place.state_dir}"
 
     def get(self, path: str, **query: object) -> Json:
         """Return the answer's JSON."""
@@ -91,10 +92,10 @@ class StoreClient:
         """Return a log's bytes, as the scheduler would."""
         asked = LogAsked.model_validate({key: str(value) if key == "raw" else value for key, value in query.items()})
         with self._peek() as store, _refusals():
-            run, attempts = logs.attempts_of(store, path.split("/")[3])
-            attempt = logs.chosen(run, attempts, asked.attempt)
-            file = logs.path_of(attempt, asked.stream)
-            size = logs.size_of(file, attempt)
+            run, attempts = logpart.attempts_of(store, path.split("/")[3])
+            attempt = logpart.chosen(run, attempts, asked.attempt)
+            file = logpart.path_of(attempt, asked.stream)
+            size = logpart.size_of(file, attempt)
             start = min(asked.offset or 0, size)
             data = logfile.block(file, start, min(asked.limit, RAW_BLOCK))
         return data, {"x-log-size": str(size)}
@@ -142,10 +143,10 @@ def _as_json(text: str) -> str:
 
 
 def _log(store: Peek, run_id: str, asked: LogAsked) -> Json:
-    run, attempts = logs.attempts_of(store, run_id)
-    attempt = logs.chosen(run, attempts, asked.attempt)
-    shown = logs.text_of(logs.path_of(attempt, asked.stream), asked, attempt)
-    return shown | logs.standing_of(run, attempt, attempts)
+    run, attempts = logpart.attempts_of(store, run_id)
+    attempt = logpart.chosen(run, attempts, asked.attempt)
+    shown = logpart.text_of(logpart.path_of(attempt, asked.stream), asked, attempt)
+    return shown | logpart.standing_of(run, attempt, attempts)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from pyscheduler.cluster.identity import HOST_VARIABLE, probe
 from pyscheduler.rules.leases import Observer
@@ -16,14 +17,17 @@ from pyscheduler.store.claims import AUTHORITY, AuthorityRow, Identity, NodeRow,
 
 log = logging.getLogger(__name__)
 
+LOOKS: Final = 3
+"""So many looks after the first are needed at least before a row has stood still, however long each of them takes."""
+
 
 class Evidence:
     """See above. `boot` is the boot clock in seconds: how long this machine has been up."""
 
     def __init__(self, timing: Timing, boot: Callable[[], float]) -> None:
         self._boot = boot
-        self._nodes = Observer(timing.observe_s)
-        self._authority = Observer(timing.authority_observe_s)
+        self._nodes = Observer(timing.observe_s, timing.observe_s / LOOKS)
+        self._authority = Observer(timing.authority_observe_s, timing.authority_observe_s / LOOKS)
         self._cloned: set[str] = set()
 
     def proof_of_death(self, me: Identity, row: NodeRow) -> Proof | None:

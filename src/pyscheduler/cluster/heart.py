@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 RETRY_PARTS: Final = 4
 """After a failure the next try comes within this part of the interval."""
 
+BREATH_S: Final = 0.1
+"""Between two beats, however many hurry them."""
+
 
 class Pulse(Protocol):
     """What the thread needs of `Claims`."""
@@ -49,7 +52,7 @@ class Heart:
         self._claims, self._boot, self._tell, self._failed = claims, boot, tell, failed
         self._vouch = vouch
         self._timing = claims.timing
-        self._stop = threading.Event()
+        self._stop, self._nudge = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self._progress = boot()
         self._trust = Trust(self._timing.lease_s, self._timing.margin_s)
@@ -75,9 +78,14 @@ class Heart:
     def end(self) -> None:
         """Stop beating, and wait for a beat under way."""
         self._stop.set()
+        self._nudge.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
             self._thread = None
+
+    def hurry(self) -> None:
+        """Something of ours may have been asked to stop: do not wait for the next beat's time."""
+        self._nudge.set()
 
     def alive(self) -> None:
         """The main loop gets on. It must say so more often than every `wedge` seconds."""
@@ -90,7 +98,7 @@ class Heart:
 
     def _run(self) -> None:
         wait_s = self._timing.heartbeat_s
-        while not self._stop.wait(wait_s):
+        while not self._rest(wait_s):
             if self._boot() - self._progress > self._timing.wedge_s:
                 log.critical("the main loop stands still: no heartbeat vouches for it any more")
                 wait_s = self._timing.heartbeat_s
@@ -98,6 +106,13 @@ class Heart:
             wait_s = self._beat()
             if self.fenced:
                 return
+
+    def _rest(self, seconds: float) -> bool:
+        """Wait so long, or less where it is hurried, though never less than BREATH_S; whether it is over."""
+        if self._nudge.wait(seconds):
+            self._stop.wait(BREATH_S)
+            self._nudge.clear()
+        return self._stop.is_set()
 
     def _beat(self) -> float:
         """Beat once; returns after how many seconds the next one is due."""

@@ -38,11 +38,15 @@ def job_tag(job: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What one look has made: new runs by id, and how many of them are skipped. `held_off`: why we were not let."""
+    """What one look has made: new runs by id, and how many of them are skipped. `held_off`: why we were not let.
+
+    `waits`: what is due waits for the end of an earlier run.
+    """
 
     run_ids: tuple[str, ...] = ()
     skipped: int = 0
     held_off: str = ""
+    waits: bool = False
 
 
 class Maker:
@@ -109,6 +113,10 @@ class Maker:
         busy = standing.busy_jobs(self._claims.door, self._works)
         found = {name: self._due(name, marks.get(name), now, busy) for name in self._works}
         due = {name: each for name, each in found.items() if each is not None}
+        waits = any(
+            self._works[name].job.overlap is Overlap.QUEUE and (each is None or each.watermark < now)
+            for name, each in found.items()
+        )
         occurrences = sorted(
             (occurrence for name, each in due.items() for occurrence in self._occurrences(name, each)),
             key=lambda occurrence: occurrence.scheduled_at,
@@ -119,11 +127,11 @@ class Maker:
             if each.run or each.skipped or each.dropped or marks.get(name) is None or self._is_stale(marks[name], now)
         ]
         if not moved:
-            return Made()
+            return Made(waits=waits)
         made = self._claims.materialise(epoch, occurrences, moved)
         for name, each in due.items():
             _tell(name, each)
-        return Made(tuple(made), sum(len(each.skipped) for each in due.values()))
+        return Made(tuple(made), sum(len(each.skipped) for each in due.values()), waits=waits)
 
     def _due(self, name: str, mark: datetime | None, now: datetime, busy: standing.Busy) -> Due | None:
         work = self._works[name]

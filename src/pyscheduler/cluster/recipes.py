@@ -11,7 +11,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from pyscheduler.config import Config, ConfigError
 from pyscheduler.config.stored import load_stored
@@ -28,6 +28,7 @@ KEPT: Final = 4
 
 Recipe = tuple[Config, Orders] | str
 """A configuration and its orders, or why it cannot be used here."""
+R = TypeVar("R", bound=Recipe)
 
 
 class Recipes:
@@ -65,7 +66,29 @@ class Recipes:
 
     async def config(self, record: ConfigRecord) -> Config:
         """Return a stored configuration as it counts here. Raises ConfigError."""
-        return await load_stored(record, self._own, env=self._environ, allow_inactive=self._allow_inactive)
+        async with self._turn:
+            kept = self._kept.get(record.version)
+            if kept is None or isinstance(kept, str) or kept[0].digest != record.digest:
+                kept = self._keep(record.version, await self._read_in(record))
+            return kept[0]
+
+    def __contains__(self, version: int) -> bool:
+        """Whether a version was read before, usable or not."""
+        return version in self._kept
+
+    def at_hand(self, version: int) -> Config | None:
+        """Return the configuration of a version that was read before and can be used here, else None."""
+        kept = self._kept.get(version)
+        return None if kept is None or isinstance(kept, str) else kept[0]
+
+    async def make_ready(self, version: int) -> None:
+        """Have a version at hand, timetables and all, and keep it there; nothing is held up. Raises StoreError."""
+        if version in self._kept:
+            self._kept.move_to_end(version)
+            return
+        recipe = await self._recipe(version)
+        if not isinstance(recipe, str):
+            await asyncio.to_thread(_work_out, recipe[0])
 
     def _refused(self, run: Run, key: str, now: datetime, why: str) -> Order:
         version = run.config_version
@@ -75,21 +98,33 @@ class Recipes:
     async def _recipe(self, version: int) -> Recipe:
         async with self._turn:
             recipe = self._kept.get(version)
-            if recipe is None:
-                recipe = self._kept[version] = await self._load(version)
-            self._kept.move_to_end(version)
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-            return recipe
+            return self._keep(version, await self._load(version) if recipe is None else recipe)
+
+    def _keep(self, version: int, recipe: R) -> R:
+        self._kept[version] = recipe
+        self._kept.move_to_end(version)
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return recipe
 
     async def _load(self, version: int) -> Recipe:
         record = await asyncio.to_thread(self._read, version)
         if record is None:
             return f"configuration {version} is not in the store"
         try:
-            config = await self.config(record)
+            return await self._read_in(record)
         except ConfigError as error:
             errors = [str(problem) for problem in error.problems if problem.severity is Severity.ERROR]
             log.error("configuration %d cannot be used on this node: %s", version, "; ".join(errors[:5]))  # noqa: TRY400
             return f"configuration {version} cannot be used on this node: {errors[0] if errors else error}"
-        return config, Orders(config, version, self._environ, self._boot_id)
+
+    async def _read_in(self, record: ConfigRecord) -> tuple[Config, Orders]:
+        config = await load_stored(record, self._own, env=self._environ, allow_inactive=self._allow_inactive)
+        return config, Orders(config, record.version, self._environ, self._boot_id)
+
+
+def _work_out(config: Config) -> None:
+    """Compute what an engine asks a configuration for first. For a helper thread."""
+    config.dependents("")
+    for name in config.jobs:
+        config.timetable(name)

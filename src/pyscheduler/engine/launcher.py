@@ -65,6 +65,12 @@ class MinderLauncher:
         self._finder: Finder | None = None
         self._closed = False
 
+    def prepare(self) -> None:
+        """Have the nursery ready: the first launch waits for no interpreter. Raises LaunchError, OSError."""
+        self.awake()
+        if not self._closed:
+            self._starter.prepare()
+
     # ---------------------------------------------------------------- the port
 
     async def launch(self, spec: LaunchSpec) -> AttemptHandle:

@@ -3,7 +3,8 @@
 What must always hold: safety never rests on a clock; the clocks here only decide when somebody *may try*. They err to
 the safe side: my own trust counts from before the heartbeat was sent, what I see of others from after it was answered,
 both on the boot clock, which counts while the machine sleeps and is never set. A store that did not answer once makes
-everything seen before worth nothing: after an outage its owner gets the time to renew.
+everything seen before worth nothing, and time in which I was blind (an answer that waited through an outage, a machine
+that slept) counts for a fraction only: after an outage an owner gets the time to renew.
 """
 
 from __future__ import annotations
@@ -178,22 +179,23 @@ class Trust:
 
 @dataclass(slots=True)
 class _Sight:
-    """One row as it has stood since `since` (an answer) up to `last` (a question)."""
+    """One row as it has stood: for `seen_s` seconds in sum, up to `last`, the question (at first the answer)."""
 
     hb_seq: int
     epoch: int
-    since: float
     last: float
+    seen_s: float = 0.0
 
 
 class Observer:
     """What one process has itself seen of others' leases, on its own boot clock: the observation rule of claims.md C3.
 
-    Feed it every row of every sweep, in order; tell it of every store operation that failed.
+    Feed it every row of every sweep, in order; tell it of every store operation that failed. Of the time between two
+    looks `blink_s` seconds count at most.
     """
 
-    def __init__(self, observe_s: float) -> None:
-        self._observe_s = observe_s
+    def __init__(self, observe_s: float, blink_s: float = math.inf) -> None:
+        self._observe_s, self._blink_s = observe_s, blink_s
         self._sights: dict[str, _Sight] = {}
 
     def saw(self, name: str, hb_seq: int, asked_at: float, answered_at: float | None = None, *, epoch: int = 0) -> None:
@@ -201,9 +203,10 @@ class Observer:
         sight = self._sights.get(name)
         if sight is None or (sight.hb_seq, sight.epoch) != (hb_seq, epoch):
             since = asked_at if answered_at is None else answered_at
-            self._sights[name] = _Sight(hb_seq, epoch, since, since)
-        else:
-            sight.last = max(sight.last, asked_at)
+            self._sights[name] = _Sight(hb_seq, epoch, since)
+        elif asked_at > sight.last:
+            sight.seen_s += min(asked_at - sight.last, self._blink_s)
+            sight.last = asked_at
 
     def failed(self) -> None:
         """A store operation has failed: nothing seen before it counts any more."""
@@ -216,6 +219,6 @@ class Observer:
     def stood_still(self, name: str) -> Seen | None:
         """Return what was seen, where the row has stood still for the observation time, as far as it was looked at."""
         sight = self._sights.get(name)
-        if sight is None or sight.last - sight.since < self._observe_s:
+        if sight is None or sight.seen_s < self._observe_s - _HAIR:
             return None
         return Seen(name, sight.hb_seq, sight.epoch)

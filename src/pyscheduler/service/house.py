@@ -20,8 +20,8 @@ from starlette.types import ASGIApp
 from pyscheduler import collector
 from pyscheduler.__about__ import __version__
 from pyscheduler.alerts import AlertRoom, Heartbeat
-from pyscheduler.api import build_app, warm_up
 from pyscheduler.api.afar import Vouching
+from pyscheduler.api.app import build_app, warm_up
 from pyscheduler.api.callers import Caller, Role, Via
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.host import Phase, Reloaded, ReloadFailure, Standing
@@ -30,7 +30,7 @@ from pyscheduler.engine import machine
 from pyscheduler.engine.clock import SystemClock
 from pyscheduler.engine.core import Engine
 from pyscheduler.engine.launcher import MinderLauncher
-from pyscheduler.errors import Conflict
+from pyscheduler.errors import Conflict, LaunchError
 from pyscheduler.model.run import Run
 from pyscheduler.service import surroundings
 from pyscheduler.service.entrance import Entrance, Keeper
@@ -201,6 +201,8 @@ class House:
         serving = asyncio.create_task(listener.run(), name="listener")
         supervising = asyncio.create_task(self._supervisor.run(), name="supervisor")
         member = None if self._membership is None else asyncio.create_task(self._membership.run(self._engine_stop))
+        if member is not None:
+            self._prepare()
         self._begin_small_tasks()
         self._start_small(press.warm_up())
         stopping = asyncio.create_task(self._wishes.stop.wait())
@@ -224,6 +226,13 @@ class House:
             self._desk.threads.close()
             self._keeper.door.close()
             self._notifier.close()
+
+    def _prepare(self) -> None:
+        """Have a nursery that waits: who takes a lead over, or is offered a run, is to start it at once."""
+        try:
+            self._launcher.prepare()
+        except (LaunchError, OSError) as error:
+            log.warning("no nursery could be made ready, the first launch tries again: %s", error)
 
     def _relayed(self, app: ASGIApp) -> ASGIApp:
         """Return the application as a member of a cluster has it: what a standby cannot answer goes to who leads."""

@@ -17,7 +17,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
+from pyscheduler.api.sight import Glance
 from pyscheduler.cluster import arrears
+from pyscheduler.cluster.ear import Ear
 from pyscheduler.cluster.evidence import Evidence
 from pyscheduler.cluster.identity import identity
 from pyscheduler.cluster.node import Node
@@ -27,14 +29,16 @@ from pyscheduler.cluster.vouching import LeaseFile
 from pyscheduler.config import Config
 from pyscheduler.config.stored import has_texts_of
 from pyscheduler.engine.machine import boot_id
+from pyscheduler.engine.pauses import Pauses
 from pyscheduler.engine.ports import Clock, Launcher
 from pyscheduler.engine.prune import runs_in
 from pyscheduler.errors import StoreError, StoreUnavailable
-from pyscheduler.model.config_record import ConfigRecord
+from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.lease import Identity
 from pyscheduler.store import Store
 from pyscheduler.store.claims import AuthorityRow, Claims
-from pyscheduler.store.claims.opening import open_door
+from pyscheduler.store.claims.opening import open_door, open_hints
+from pyscheduler.store.hints import Hint
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -42,10 +46,14 @@ T = TypeVar("T")
 LOOK_S: Final = 1.0
 LOOK_OFTEN_S: Final = 0.2
 """How often a standby reads the authority's row, and how often once its lease is over (claims.md C8)."""
+JUST_AFTER_S: Final = 0.005
+"""A look that falls into a lease's last second is put off until it is over by this much: then it can be taken."""
 FREE_S: Final = 2.0
 """How long an authority that we gave away may be seen free: then the others cannot, or will not, and we try again."""
 TRY_AGAIN_S: Final = 1.0
 TIDY_S: Final = 3600.0
+READY_S: Final = 5.0
+"""How long a question waits for a configuration that has just been put in force, and for one before it."""
 FENCED_END_S: Final = 15.0
 """How long the attempts of a fenced incarnation may take to end before the next one begins."""
 
@@ -73,12 +81,14 @@ class Membership:
         self._hands = ThreadPoolExecutor(2, thread_name_prefix="pysched-lease")
         self._reader: Store | None = None
         self._claims: Claims | None = None
-        self._fenced: set[str] = set()
+        self._fenced: frozenset[str] = frozenset()
+        self._ear: Ear | None = None
         self._no_try_before, self._free_since = 0.0, float("inf")
         self._led = 0
         """The last epoch that was ours."""
         self._resting = False
         self._wish_looks, self._joined = asyncio.Event(), asyncio.Event()
+        self._readying: asyncio.Task[None] | None = None
         self.recipes = Recipes(config, self._read_config, environ, self._boot_id, allow_inactive=allow_inactive)
         self.node: Node | None = None
         self.leader: AuthorityRow | None = None
@@ -112,6 +122,7 @@ class Membership:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Be a node until told to stop: one incarnation after the other."""
+        self._ear = Ear(open_hints(self._url), self._hear)
         while not stop.is_set():
             try:
                 await self._one_life()
@@ -120,6 +131,17 @@ class Membership:
                 log.warning("this node cannot reach its store: %s", error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), TRY_AGAIN_S)
+
+    def _hear(self, hints: frozenset[Hint]) -> None:
+        """Look at once at what a hint tells of."""
+        if Hint.NEWS in hints:
+            self.on_news()
+        if Hint.FREE in hints:
+            self._wish_looks.set()
+        if self.node is not None and Hint.OFFERED in hints:
+            self.node.hint()
+        if self.node is not None and Hint.ASKED in hints:
+            self.node.hurry()
 
     async def _one_life(self) -> None:
         if self._reader is None:
@@ -135,6 +157,7 @@ class Membership:
             boot_id=self._boot_id,
             folders=(self._state_dir, self._config.settings.log_dir),
             on_news=lambda: self.on_news(),
+            is_hinted=lambda: self._ear is not None and self._ear.listening,
             word=LeaseFile.of(claims),
         )
         try:
@@ -179,15 +202,14 @@ class Membership:
         successor = Successor(node, node, self._evidence, Path(self._state_dir), self._boot_id, adopts=True)
         while True:
             try:
-                await successor.look()
-                rows = await asyncio.to_thread(node.claims.nodes)
-                self._fenced = {row.inc_id for row in rows if row.fenced_at is not None}
+                self._fenced = await successor.look()
             except StoreError as error:
                 log.warning("others cannot be looked at now: %s", error)
                 self._evidence.forget()
             except Exception:
                 log.exception("a sweep has failed; the next one follows")
-            self._wish_looks.set()
+            if self.leader is not None and self.leader.holder in self._fenced:
+                self._wish_looks.set()
             await asyncio.sleep(timing.sweep_s)
 
     async def _tidy(self) -> None:
@@ -214,7 +236,7 @@ class Membership:
         """Stop being a node: what runs goes on under its minders, and the next process here adopts it."""
         if self.node is not None:
             await self.node.stop()
-        for each in (self._claims, self._reader):
+        for each in (self._ear, self._claims, self._reader):
             if each is not None:
                 await asyncio.to_thread(each.close)
         self._hands.shutdown(wait=False, cancel_futures=True)
@@ -239,8 +261,8 @@ class Membership:
                 if epoch is not None:
                     self._won(epoch)
                     return claims.me, epoch
-                if row.is_over:
-                    wait_s = LOOK_OFTEN_S
+                self._make_ready(row.config_version)
+                wait_s = LOOK_OFTEN_S if row.is_over else min(LOOK_S, row.left_s + JUST_AFTER_S)
                 if told != row.holder:
                     told = row.holder
                     on_wait(row)
@@ -264,10 +286,10 @@ class Membership:
                 wait.cancel()
 
     async def _pause(self, stop: asyncio.Event, seconds: float) -> None:
-        self._wish_looks.clear()
         waits = [asyncio.create_task(each.wait()) for each in (stop, self._wish_looks)]
         try:
             await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            self._wish_looks.clear()  # not before: what was heard while we looked is one more look
         finally:
             for wait in waits:
                 wait.cancel()
@@ -333,6 +355,43 @@ class Membership:
 
     # ----------------------------------------------------------------- which configuration
 
+    def _make_ready(self, version: int) -> None:
+        """Have the configuration in force at hand before it is needed: to lead by, and to answer by."""
+        if version and (self._readying is None or self._readying.done()):
+            self._readying = asyncio.get_running_loop().create_task(self._ready(version), name="make ready")
+
+    async def _ready(self, version: int) -> None:
+        was_ready = self.recipes.at_hand(version) is not None
+        try:
+            await self.recipes.make_ready(version)
+            if not was_ready and self.recipes.at_hand(version) is not None:
+                log.info("configuration %d is ready here, whoever leads", version)
+        except (StoreError, OSError) as error:
+            log.warning("configuration %d cannot be made ready now: %s", version, error)
+
+    async def glance(self) -> Glance | None:
+        """Return what a standby answers by: the store, and the configuration that is in force at this instant.
+
+        None where there is no configuration yet, or none that can be used here. Raises StoreError.
+        """
+        latest, pauses = await asyncio.to_thread(_in_force, self.reader)
+        if latest is None:
+            return None
+        await self._be_ready(latest.version)
+        config = self.recipes.at_hand(latest.version)
+        if config is None or config.digest != latest.digest:
+            return None
+        return Glance(config, self.reader, self._clock, pauses)
+
+    async def _be_ready(self, version: int) -> None:
+        """Wait a while for a version, if it is not at hand and can be."""
+        for _ in range(2):  # another version may be on its way
+            if version in self.recipes:
+                return
+            self._make_ready(version)
+            assert self._readying is not None
+            await asyncio.wait((self._readying,), timeout=READY_S)
+
     async def config_for(self, store: Store, own: Config, read_at: datetime) -> Config:
         """Return what a new authority puts in force: the store's configuration, unless ours was read after it was made.
 
@@ -348,3 +407,9 @@ class Membership:
         if not is_the_same:
             log.info("configuration %d of the store goes on; our own file differs from it", record.version)
         return config
+
+
+def _in_force(store: Store) -> tuple[ConfigVersion | None, Pauses]:
+    """Return which configuration is in force, None where there is none yet, and what is paused."""
+    latest = store.config_versions(1)
+    return next(iter(latest), None), Pauses.from_text(store.engine_values().get("paused"))

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
-from pyscheduler.api.runs import page_with_latest
+from pyscheduler.api.known import page_with_latest
 from pyscheduler.api.views import definition_view, schedule_texts
 from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine

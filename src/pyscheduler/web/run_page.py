@@ -17,7 +17,7 @@ from starlette.responses import Response
 from pyscheduler.api.callers import Role
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.gates import caller_of
-from pyscheduler.api.runs import known
+from pyscheduler.api.known import known
 from pyscheduler.api.views import seconds_between
 from pyscheduler.engine.explain import explain
 from pyscheduler.model.run import Attempt

@@ -207,17 +207,17 @@ def _is_authoritys(change: Change) -> bool:
 
 
 def _room(world: World, history: History) -> Iterator[Broken]:
-    promises = history.promises
-    if not promises.pools and not promises.max_active:
+    room = history.promises.room
+    if not room.pools and not room.max_active:
         return
     active = Counter(run["job"] for run in world.runs.values() if _takes_room(run))
-    for job, most in promises.max_active.items():
+    for job, most in room.max_active.items():
         if active[job] > most:
             yield Broken("I13", f"{active[job]} runs of {job} are active, of {most}")
     used: Counter[str] = Counter()
-    for job, (pool, weight) in promises.pools.items():
+    for job, (pool, weight) in room.pools.items():
         used[pool] += active[job] * weight
-    for pool, size in promises.sizes.items():
+    for pool, size in room.sizes.items():
         if used[pool] > size:
             yield Broken("I12", f"{used[pool]} places of {size} are used in {pool}")
 

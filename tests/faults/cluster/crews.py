@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from tests.faults.cluster import editions
 from tests.faults.cluster.fleet import LOG, STORE, Crew
+from tests.faults.cluster.history import Room
 from tests.faults.cluster.pretence import TIMING
 
 SHORT: Final[dict[str, float]] = {
@@ -15,7 +17,7 @@ SHORT: Final[dict[str, float]] = {
 }  # fmt: skip
 """claims.md C14."""
 PATIENT: Final[dict[str, float]] = SHORT | {
-    "lease": 3.0, "margin": 1.5, "observe": 2.0, "heartbeat_timeout": 0.8, "reclaim_after": 3.0,
+    "lease": 4.0, "margin": 1.5, "observe": 3.0, "heartbeat_timeout": 0.8, "reclaim_after": 4.0,
 }  # fmt: skip
 """The same for who must not lose anything, on a machine that is busy with other things."""
 
@@ -36,16 +38,28 @@ jobs:
     command: "sh @FOLDER@/task.sh ${{{LOG}}} 0.2 3"
     schedule: "*/3 * * * * *"
     retries: {{count: 1, delay: 1s}}
+  single: {{command: "sh @FOLDER@/task.sh ${{{LOG}}} 0.1 0", overlap: queue, schedule: "*/5 * * * * *"}}
+  {editions.PLACE}
+"""
+SERVE_JOBS: Final = f"""{WORK_JOBS}
+  heavy: {{command: "sh @FOLDER@/task.sh ${{{LOG}}} 0.3 0", pools: {{disk: 2}}, schedule: "*/2 * * * * *"}}
+  light: {{command: "sh @FOLDER@/task.sh ${{{LOG}}} 0.3 0", pools: {{disk: 1}}, schedule: "*/2 * * * * *"}}
+pools: {{disk: 3}}
 """
 
-
-WORK_STEPS: Final = (("quick", 1), ("quick2", 1), ("quick3", 1), ("longer", 1), ("slow", 2), ("again", 3))
+WORK_STEPS: Final = (
+    ("quick", 1), ("quick2", 1), ("quick3", 1), ("longer", 1), ("slow", 2), ("again", 3), ("single", 5),
+    (editions.NAME, editions.EVERY_S),
+)  # fmt: skip
+SERVE_STEPS: Final = (*WORK_STEPS, ("heavy", 2), ("light", 2))
+ONE_AT_A_TIME: Final = Room(max_active={"single": 1})
+ROOM: Final = Room({"heavy": ("disk", 2), "light": ("disk", 1)}, {"disk": 3}, {"single": 1})
 
 
 def work(timing: dict[str, float], config: str = WORK_JOBS, **more: Any) -> Crew:
     """`pysched work`, on three hosts and two on each unless `more` says otherwise."""
     env = ((TIMING, json.dumps(timing)),)
-    return Crew(("work", "--sleep", "0.2"), config, env=env, **{"steps": WORK_STEPS, **more})
+    return Crew(("work", "--sleep", "0.2"), config, env=env, **{"steps": WORK_STEPS, "room": ONE_AT_A_TIME, **more})
 
 
 def narrow(timing: dict[str, float]) -> Crew:
@@ -78,8 +92,8 @@ def serve(timing: dict[str, float], **more: Any) -> Crew:
     place = (
         "  listen: 127.0.0.1:0\n  cluster:\n    node: @NODE@\n    capacity: 4\n    secret: sixteen letters and more\n"
     )
-    config = WORK_JOBS.replace("defaults:", f"{place}{times}defaults:", 1).replace("max_running: 4", "max_running: 24")
-    return Crew(("serve",), config, **{"steps": WORK_STEPS, **more})
+    config = SERVE_JOBS.replace("defaults:", f"{place}{times}defaults:", 1).replace("max_running: 4", "max_running: 24")
+    return Crew(("serve",), config, **{"steps": SERVE_STEPS, "room": ROOM, **more})
 
 
 _DERIVED: Final = ("authority_margin", "heartbeat_timeout")

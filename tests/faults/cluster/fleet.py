@@ -13,14 +13,15 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 from pyscheduler.cluster.identity import HOST_VARIABLE
 from tests.faults.cluster import places, recorder
-from tests.faults.cluster.history import TASK, History, Promises, effects_in
+from tests.faults.cluster.editions import edited
+from tests.faults.cluster.history import TASK, History, Promises, Room, effects_in
 from tests.faults.cluster.points import FOLDER
 from tests.faults.cluster.proxy import Proxy, network
 from tests.faults.cluster.recorder import Connection
@@ -43,12 +44,20 @@ class Crew:
 
     argv: tuple[str, ...]
     config: str
-    """The YAML. In it `@STATE@` is the scheduler's own folder, `@NODE@` its name, and `@FOLDER@` the test's folder."""
+    """The YAML. In it `@STATE@` is the scheduler's own folder, `@NODE@` its name, `@FOLDER@` the test's folder, and
+    `@EDITED@` the job of which there are several editions (`editions.py`)."""
     hosts: int = 3
     processes: int = 2
     env: tuple[tuple[str, str], ...] = ()
     steps: tuple[tuple[str, int], ...] = ()
     """Jobs of which no due time may be without a run, and the seconds between two of their due times."""
+    room: Room = field(default_factory=Room)
+    """How much may run at once."""
+
+    @property
+    def reads_again(self) -> bool:
+        """Whether these schedulers read their configuration again when they are told to; else only at a start."""
+        return self.argv[0] == "serve"
 
 
 @dataclass(frozen=True)
@@ -76,10 +85,7 @@ class Slot:
         self.number = number
         self.home = fleet.folder / f"h{host}.p{number}"
         self.home.mkdir()
-        config = fleet.crew.config.replace("@STATE@", str(self.home / "state")).replace(
-            "@NODE@", self.app.replace(".", "-")
-        )
-        (self.home / "pysched.yaml").write_text(config.replace("@FOLDER@", str(fleet.folder)))
+        self.edit(0)
         self.life: Life | None = None
         self.due_s: float | None = None
         """When it is to be started again; None while it lives."""
@@ -90,6 +96,17 @@ class Slot:
     def app(self) -> str:
         """The name under which every life of this place is known to the store's server."""
         return f"h{self.host}.p{self.number}"
+
+    def edit(self, edition: int) -> None:
+        """Write the configuration, with this edition of the edited job; who reads meanwhile reads one or the other."""
+        words = {"@STATE@": str(self.home / "state"), "@NODE@": self.app.replace(".", "-"),
+                 "@FOLDER@": str(self.fleet.folder)}  # fmt: skip
+        config = edited(self.fleet.crew.config, f"sh @FOLDER@/task.sh ${{{LOG}}} 0.1 0", edition)
+        for name, stands_for in words.items():
+            config = config.replace(name, stands_for)
+        part = self.home / "pysched.yaml.new"
+        part.write_text(config)
+        part.rename(self.home / "pysched.yaml")
 
     def start(self) -> None:
         """Start a scheduler here."""
@@ -139,7 +156,7 @@ class Fleet:
 
     def address_of(self, host: int, app: str) -> str:
         """Return the store's address as a scheduler of this host has it: over the host's wire, under its own name."""
-        plain = places.address(self.server.place, self.db, self.hosts[host].address)
+        plain = places.address(self.server.place, self.db, self.hosts[host].address, places.ROLE)
         return f"{plain}?application_name={quote(app)}"
 
     def proxy(self, host: int) -> Proxy:
@@ -235,9 +252,10 @@ def fleet(folder: Path, crew: Crew, ground: Ground, apart: Sequence[Space] = ())
     """
     server = ground.server
     with ExitStack() as stack:
-        db = places.new_database(server.place)
+        places.let_in(server.place)
+        db = places.new_database(server.place, places.ROLE)
         stack.callback(places.drop_database, server.place, db)
-        ground.prepare(places.address(server.place, db))
+        ground.prepare(places.address(server.place, db, who=places.ROLE))
         with places.connect(server.place, db) as on:
             recorder.install(on)
         stack.callback(end_all, folder)

@@ -77,6 +77,16 @@ class Effect:
 
 
 @dataclass(frozen=True)
+class Room:
+    """How much may run at once (I12, I13)."""
+
+    pools: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """Job → its pool and how many places it takes."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    max_active: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Promises:
     """What was asked of this cluster, beyond what always holds."""
 
@@ -84,10 +94,7 @@ class Promises:
     """No fault, or only outages for all: nobody may lose anything (I14)."""
     wanted: frozenset[tuple[str, int]] = frozenset()
     """Each (job, due instant) that must have ended by now (I15)."""
-    pools: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    """Job → its pool and how many places it takes."""
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    max_active: Mapping[str, int] = field(default_factory=dict)
+    room: Room = Room()
     watermarks: tuple[str, ...] = ("last_tick", "watermark.")
     """How the keys begin under which the table `engine` keeps instants that never go back (I16)."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from tests.faults.cluster.editions import EDITIONS
 from tests.faults.cluster.points import POINTS
 
 
@@ -48,12 +49,17 @@ class Kind(StrEnum):
     """The store's clock is set, for good."""
     LOCK = "lock"
     """Somebody holds some rows for a while."""
+    FULL = "full"
+    """The server has no connection left for a while: a host's are ended, and no new one is let in, whoever asks."""
+    EDIT = "edit"
+    """The schedule is edited: every `serve` is told to read it again, one `work` is stopped and started with it."""
 
 
 WEIGHTS: Final[Mapping[Kind, int]] = {
     Kind.STOP_AT: 8, Kind.KILL_AT: 5, Kind.STOP: 3, Kind.STOP_MINDERS: 2, Kind.STOP_BOTH: 3, Kind.KILL: 4,
     Kind.KILL_BOTH: 2, Kind.QUIT: 2, Kind.DELAY: 2, Kind.DEAF: 2, Kind.DEAF_THEN_RESET: 4, Kind.DUMB: 2,
     Kind.BLACK_HOLE: 3, Kind.RESET: 3, Kind.TERMINATE: 3, Kind.RESTART: 1, Kind.OFFSET: 2, Kind.LOCK: 2,
+    Kind.FULL: 3, Kind.EDIT: 3,
 }  # fmt: skip
 """How often each is drawn, against the others."""
 SHORT_S: Final = (0.1, 1.0)
@@ -74,7 +80,7 @@ class Fault:
     process: int
     for_s: float
     amount: float = 0.0
-    """Seconds of delay, or of the clock's offset."""
+    """Seconds of delay, or of the clock's offset; or which edition of the schedule it is."""
     point: str = ""
     """Where it is stopped or killed."""
 
@@ -94,6 +100,11 @@ class Plan:
     faults: tuple[Fault, ...] = ()
     quiet: bool = False
     """Nobody may lose anything: there is no fault, or the only one is an outage for all."""
+
+    @property
+    def sort(self) -> str:
+        """`storm`, `outage` or `calm`."""
+        return "storm" if not self.quiet else "outage" if self.faults else "calm"
 
 
 def storm(
@@ -117,6 +128,8 @@ def storm(
 def _amount(chance: random.Random, kind: Kind) -> float:
     if kind is Kind.DELAY:
         return round(chance.uniform(0.02, 0.4), 3)
+    if kind is Kind.EDIT:
+        return float(chance.randrange(1, len(EDITIONS)))
     return round(chance.uniform(-OFFSET_S, OFFSET_S), 3) if kind is Kind.OFFSET else 0.0
 
 

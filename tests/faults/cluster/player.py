@@ -15,7 +15,7 @@ from typing import Final
 
 import psycopg
 
-from tests.faults.cluster import points, recorder
+from tests.faults.cluster import places, points, recorder
 from tests.faults.cluster.fleet import Fleet, Slot
 from tests.faults.cluster.nemesis import Fault, Kind, Plan
 from tests.faults.cluster.recorder import Connection
@@ -55,6 +55,8 @@ class Player:
             Kind.RESTART: self._restart,
             Kind.OFFSET: self._offset,
             Kind.LOCK: self._lock,
+            Kind.FULL: self._full,
+            Kind.EDIT: self._edit,
         }
 
     def play(self) -> None:
@@ -93,6 +95,11 @@ class Player:
             points.take_back(slot.home)
             if slot.life is not None:
                 slot.life.signal(signal.SIGCONT)
+        if self.done[Kind.FULL]:
+            with self.fleet.connect() as on:
+                places.limit(on, -1)
+        if self.done[Kind.EDIT] and self.fleet.crew.reads_again:
+            self._read_again()  # as who edited would, where nobody could
         if self._ahead < self._highest:
             with self.fleet.connect() as on:
                 recorder.set_offset(on, self._highest)
@@ -158,6 +165,20 @@ class Player:
             slot.due_s = time.monotonic() + fault.for_s
             slot.life.signal(signal.SIGTERM)
 
+    def _edit(self, fault: Fault) -> None:
+        """Every file is changed at once; who has it in force, and when, is another matter."""
+        for slot in self.fleet.slots:
+            slot.edit(int(fault.amount))
+        if self.fleet.crew.reads_again:
+            self._read_again()
+        else:
+            self._quit(fault)
+
+    def _read_again(self) -> None:
+        for slot in self.fleet.slots:
+            if slot.life is not None:
+                slot.life.signal(signal.SIGHUP)
+
     # ---- wires
 
     def _wire(self, fault: Fault) -> Callable[[], None]:
@@ -184,6 +205,15 @@ class Player:
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE %s",
             f"h{fault.host}.%",
         )
+
+    def _full(self, fault: Fault) -> Callable[[], None]:
+        self._limit(0)
+        self._terminate(fault)
+        return partial(self._limit, -1)
+
+    def _limit(self, connections: int) -> None:
+        with suppress(psycopg.Error), self.fleet.connect() as on:
+            places.limit(on, connections)
 
     def _restart(self, _: Fault) -> None:
         self.fleet.server.crash()

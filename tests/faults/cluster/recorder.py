@@ -25,6 +25,7 @@ TABLES: Final = ("runs", "attempts", "leases", "events", "engine")
 
 SCHEMA: Final = """
 CREATE SCHEMA faults;
+GRANT USAGE ON SCHEMA faults TO PUBLIC;
 CREATE SEQUENCE faults.commits;
 CREATE TABLE faults.history (
     seq bigint PRIMARY KEY, xid bigint NOT NULL, app text NOT NULL, tab text NOT NULL,
@@ -44,6 +45,7 @@ BEGIN
     RETURN NULL;
 END $$;
 CREATE TABLE faults.clock (seconds double precision NOT NULL);
+GRANT SELECT ON faults.clock TO PUBLIC;
 INSERT INTO faults.clock VALUES (0);
 CREATE FUNCTION faults.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS
     'SELECT pg_catalog.clock_timestamp() + make_interval(secs => (SELECT seconds FROM faults.clock))';

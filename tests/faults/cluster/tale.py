@@ -17,7 +17,7 @@ from tests.faults.cluster.nemesis import Plan
 from tests.faults.cluster.player import Player
 from tests.faults.cluster.world import Broken
 
-SETTLE_S: Final = 45.0
+SETTLE_S: Final = 120.0
 SECOND_US: Final = 1_000_000
 OPEN: Final = (
     "SELECT count(*) FROM runs WHERE scheduled_at <= %s AND state NOT IN "
@@ -34,7 +34,11 @@ class Tale:
     broken: list[Broken]
     log: list[str]
     counts: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    """How often each kind of fault happened."""
     seconds: float = 0.0
+    unsettled: bool = False
+    """Whether something due had not ended in its time; where that is wrong, `broken` has it too."""
 
     def __str__(self) -> str:
         return json.dumps(
@@ -55,18 +59,27 @@ def tell(folder: Path, crew: Crew, ground: Ground, plan: Plan, settle_s: float =
         player = Player(made, plan)
         player.play()
         cutoff = count(made, "SELECT db_now()")
-        if not made.wait(lambda: has_passed(made, cutoff), settle_s):
+        unsettled = not made.wait(lambda: has_passed(made, cutoff), settle_s)
+        if unsettled:
             player.log.append(f"after {settle_s:g} s something due has not ended:\n{made.tell()}")
         made.stop_all() if plan.quiet else made.kill_all()
-        history = made.history(Promises(quiet=plan.quiet, wanted=wanted(made, cutoff)))
+        configurations = count(made, "SELECT count(*) FROM configs")
+        history = made.history(Promises(plan.quiet, wanted(made, cutoff), crew.room))
     wrong = broken(history)
-    return Tale(plan, history, wrong, player.log, _counts(history, player), time.monotonic() - began)
+    took_s = time.monotonic() - began
+    return Tale(
+        plan, history, wrong, player.log, _counts(history, player, configurations), player.done, took_s, unsettled
+    )
 
 
 def has_passed(made: Fleet, cutoff: int) -> bool:
     """Whether all runs due by then have been made, and have ended."""
     newest = count(made, "SELECT coalesce(max(scheduled_at), 0) FROM runs")
-    return newest > cutoff and count(made, OPEN, cutoff) == 0
+    if newest <= cutoff or count(made, OPEN, cutoff):
+        return False
+    with made.connect() as on:
+        have = set(on.execute("SELECT job, scheduled_at FROM runs WHERE scheduled_at <= %s", (cutoff,)).fetchall())
+    return wanted(made, cutoff) <= have
 
 
 def wanted(made: Fleet, cutoff: int) -> frozenset[tuple[str, int]]:
@@ -74,8 +87,15 @@ def wanted(made: Fleet, cutoff: int) -> frozenset[tuple[str, int]]:
     with made.connect() as on:
         first: dict[str, int] = dict(on.execute("SELECT job, min(scheduled_at) FROM runs GROUP BY job").fetchall())
     return frozenset(
-        (job, at) for job, step in made.crew.steps for at in range(first.get(job, cutoff), cutoff + 1, step * SECOND_US)
+        (job, at)
+        for job, step in made.crew.steps
+        for at in range(_next(first.get(job, cutoff), step * SECOND_US), cutoff + 1, step * SECOND_US)
     )
+
+
+def _next(at: int, step: int) -> int:
+    """Return the first multiple of a step from then on: an edition of a job may be due at other times as well."""
+    return at + -at % step
 
 
 def count(made: Fleet, words: str, *values: object) -> int:
@@ -84,7 +104,7 @@ def count(made: Fleet, words: str, *values: object) -> int:
         return int(row[0])
 
 
-def _counts(history: History, player: Player) -> Counter[str]:
+def _counts(history: History, player: Player, configurations: int) -> Counter[str]:
     found: Counter[str] = Counter()
     found["runs"] = len(history.final("runs", "run_id"))
     found["executions"] = sum(effect.what == "begin" for effect in history.effects)
@@ -94,5 +114,6 @@ def _counts(history: History, player: Player) -> Counter[str]:
     found["incarnations"] = len(nodes)
     found["fenced"] = sum(row["fenced_at"] is not None and row["fence_reason"] != "exit" for row in nodes)
     found["takeovers"] = max([row["epoch"] for row in history.final("leases", "name").values()], default=0)
+    found["configurations"] = configurations
     found["faults"] = sum(player.done.values())
     return found

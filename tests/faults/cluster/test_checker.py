@@ -8,14 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from tests.faults.cluster.checker import broken
-from tests.faults.cluster.history import Effect, Promises
+from tests.faults.cluster.history import Effect, Promises, Room
 from tests.faults.cluster.story import Story
 
 R = "load.2027-01-04.1"
 S = "load.2027-01-04.2"
-PROMISES = Promises(
-    wanted=frozenset({("load", 1)}), pools={"load": ("db", 2)}, sizes={"db": 2}, max_active={"load": 1}
-)  # fmt: skip
+PROMISES = Promises(wanted=frozenset({("load", 1)}), room=Room({"load": ("db", 2)}, {"db": 2}, {"load": 1}))
 
 
 def begun(*incs: str) -> Story:
@@ -120,7 +118,7 @@ def test_a_run_and_a_waiting_one_fit_in_their_pool() -> None:
     """What waits takes no place."""
     story = running()
     story.due(S, at=2)
-    assert broken(story.history(Promises(pools=PROMISES.pools, sizes=PROMISES.sizes, max_active={"load": 1}))) == []
+    assert broken(story.history(Promises(room=PROMISES.room))) == []
 
 
 # ------------------------------------------------ each must be refused

@@ -146,6 +146,28 @@ def test_a_row_that_stands_still_long_enough_was_seen() -> None:
     assert observer.stood_still("x") == Seen("x", 7)
 
 
+def test_time_in_which_nobody_looked_counts_for_little() -> None:
+    """claims.md B23: an answer that waited through an outage did not fail, and the owner could not renew meanwhile."""
+    observer = Observer(15, blink_s=5)
+    observer.saw("x", 7, 100.0)
+    observer.saw("x", 7, 105.0, 145.0)  # the answer took forty seconds
+    observer.saw("x", 7, 146.0)
+    assert observer.stood_still("x") is None
+    observer.saw("x", 7, 150.9)
+    assert observer.stood_still("x") is None
+    observer.saw("x", 7, 151.0)
+    assert observer.stood_still("x") == Seen("x", 7)
+
+
+def test_thirds_make_a_whole() -> None:
+    """What decimals are off by does not ask for one more look."""
+    observer = Observer(0.6, blink_s=0.6 / 3)
+    for moment in (1.0, 2.0, 3.0, 4.0):
+        assert observer.stood_still("x") is None
+        observer.saw("x", 7, moment)
+    assert observer.stood_still("x") == Seen("x", 7)
+
+
 def test_a_row_that_moves_is_watched_anew() -> None:
     """One heartbeat, and everything seen before is worth nothing."""
     observer = Observer(15)

@@ -143,3 +143,26 @@ async def test_a_look_that_fails_is_remembered_until_one_succeeds(monkeypatch: p
     monkeypatch.setattr(membership, "LOOK_S", 0.01)
     assert await office.member.win(stop, on_wait) is None
     assert heard == [(None, failure), (OTHERS, None)]
+
+
+async def test_a_lease_that_ends_soon_is_looked_at_just_after_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not up to a second later; one that goes on is looked at once a second, one that is over five times."""
+    office, stop = Office(), asyncio.Event()
+    office.member._joined.set()
+    rows = [OTHERS, replace(OTHERS, lease_until=NOON + timedelta(seconds=0.4)), replace(OTHERS, lease_until=NOON)]
+    rows.append(replace(OTHERS, lease_until=NOON - timedelta(seconds=1)))
+    waits = list[float]()
+
+    async def look(_claims: object) -> tuple[None, AuthorityRow]:
+        return None, rows.pop(0)
+
+    async def pause(_stop: object, seconds: float) -> None:
+        waits.append(seconds)
+        if not rows:
+            stop.set()
+
+    monkeypatch.setattr(office.member, "_try", look)
+    monkeypatch.setattr(office.member, "_pause", pause)
+    assert await office.member.win(stop, lambda _row: None) is None
+    soon = membership.JUST_AFTER_S
+    assert waits == [membership.LOOK_S, pytest.approx(0.4 + soon), pytest.approx(soon), membership.LOOK_OFTEN_S]

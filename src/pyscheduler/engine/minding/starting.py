@@ -57,6 +57,10 @@ class Starter:
         if self._link is not None:
             self._link.bind(asyncio.get_running_loop())
 
+    def prepare(self) -> None:
+        """Have a nursery that waits for orders. Raises LaunchError, OSError where none can be started."""
+        self._linked(asyncio.get_running_loop())
+
     def close(self) -> None:
         """Send no more orders."""
         if self._link is not None:

@@ -65,12 +65,12 @@ _LOOK: Final = compiled(
         leases.released,
         func.coalesce(_holder.c.address, ""),
         func.coalesce(_holder.c.node, ""),
+        select(func.coalesce(func.max(schema.configs.c.version), 0)).scalar_subquery(),
         db_now(),
     )
     .select_from(schema.leases.outerjoin(_holder, _holder.c.name == leases.holder_inc))
     .where(_row)
 )
-_CLOCK: Final = compiled(select(db_now()))
 
 
 def take(on: Transaction, me: Identity, timing: Timing, seen: Seen | None) -> int | None:
@@ -100,13 +100,12 @@ def resign(on: Transaction, me: Identity, epoch: int) -> None:
         on.hint(Hint.FREE)
 
 
-def look(on: Transaction) -> AuthorityRow:
-    """Return who is the authority. Before the first registration there is none."""
+def look(on: Transaction) -> AuthorityRow | None:
+    """Return who is the authority; None before the first registration. One statement."""
     found = on.rows(_LOOK)
     if not found:
-        ((now,),) = on.rows(_CLOCK)
-        found = [(0, None, 0, None, None, 1, "", "", now)]
-    epoch, holder, hb_seq, renewed_at, lease_until, released, address, node, now = found[0]
+        return None
+    epoch, holder, hb_seq, renewed_at, lease_until, released, address, node, version, now = found[0]
     return AuthorityRow(
         epoch=epoch,
         holder=holder,
@@ -116,5 +115,6 @@ def look(on: Transaction) -> AuthorityRow:
         released=bool(released),
         address=address,
         node=node,
+        config_version=version,
         now=instant(now),
     )

@@ -255,7 +255,10 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorityRow:
-    """The authority's lease, at the instant `now` of the database's clock; `holder` None before the first."""
+    """The authority's lease, at the instant `now` of the database's clock; `holder` None before the first.
+
+    `config_version` is the store's latest configuration, which is the one in force; 0 before the first.
+    """
 
     epoch: int
     holder: str | None
@@ -266,6 +269,22 @@ class AuthorityRow:
     address: str
     node: str
     now: datetime
+    config_version: int = 0
+
+    @classmethod
+    def nobody(cls, now: datetime) -> AuthorityRow:
+        """Return what is so before the first registration."""
+        return cls(
+            epoch=0,
+            holder=None,
+            hb_seq=0,
+            renewed_at=None,
+            lease_until=None,
+            released=True,
+            address="",
+            node="",
+            now=now,
+        )
 
     @property
     def is_free(self) -> bool:
@@ -276,3 +295,10 @@ class AuthorityRow:
     def is_over(self) -> bool:
         """Whether its time has run out."""
         return self.is_free or self.lease_until is None or self.lease_until < self.now
+
+    @property
+    def left_s(self) -> float:
+        """How many seconds of its time are left, 0 where none are."""
+        if self.is_over or self.lease_until is None:
+            return 0.0
+        return (self.lease_until - self.now).total_seconds()
