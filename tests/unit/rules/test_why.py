@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ def say(at: datetime) -> str:
         ({"on_uncertain": OnUncertain.STOP}, "; it is ended where its node cannot renew its lease"),
     ],
 )
-def test_what_a_silent_node_would_mean_is_said(fields: dict[str, object], said: str) -> None:
+def test_what_a_silent_node_would_mean_is_said(fields: dict[str, Any], said: str) -> None:
     """Where the job says something of its own about it."""
     run = running()
     text = why_run(run, a_job(**fields), RunFacts(), say).text
