@@ -95,6 +95,20 @@ class Cluster:
         with psycopg.connect(self.url.replace("+psycopg", "")) as connection:
             return connection.execute(query.encode()).fetchall()
 
+    @contextmanager
+    def shut(self) -> Iterator[None]:
+        """Let nobody reach the database, and end what is open: for the schedulers it is away."""
+        address = self.url.replace("+psycopg", "")
+        name = address.rpartition("/")[2]
+        server = address.removesuffix(name) + "postgres"
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(sql.Identifier(name)))
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+            try:
+                yield
+            finally:
+                connection.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true").format(sql.Identifier(name)))
+
     def clear(self) -> None:
         """End whatever is left."""
         for node in self.nodes.values():

@@ -308,9 +308,20 @@ def test_a_server_that_ended_its_connections_costs_one_error_and_not_one_each(me
             done.result()
     end_connections(meeting, "a")
     with pytest.raises(StoreUnavailable) as caught:
-        claims.claim(1)
+        claims.cancel("nobody.2027-05-20.1")
     assert not caught.value.outcome_unknown
     assert len(claims.claim(2)) == 2
+
+
+def test_a_statement_alone_that_gets_no_answer_may_have_been_done(meeting: Meeting) -> None:
+    """Nobody said COMMIT, so nobody can know: what was claimed is read back, and given back or started (S8)."""
+    offered(meeting, 1)
+    claims = meeting.join("a")
+    end_connections(meeting, "a")
+    with pytest.raises(StoreUnavailable) as caught:
+        claims.claim(1)
+    assert caught.value.outcome_unknown
+    assert len(claims.owned()) + len(claims.claim(1)) == 1
 
 
 def test_a_connection_that_ends_within_a_transaction_has_done_nothing(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pyscheduler.store.claims import Transaction, Watermark
+from pyscheduler.cluster import Schedule, Scheduler, Task
+from pyscheduler.store.claims import Claims, Transaction, Watermark
 from pyscheduler.store.claims.opening import open_hints
 from pyscheduler.store.hints import EVERY, Hint, Hints
 from tests.contract.claims_kit import NOON, Meeting, a_meeting, held, occurrence, report, start_of
@@ -137,6 +139,44 @@ def test_a_server_that_is_away_is_tried_again_and_closing_does_not_wait_for_it(t
     silent.subscribe(lambda _: None)()
     assert not silent.listening
     silent.close()
+
+
+def test_where_nothing_is_heard_everything_happens_all_the_same(meeting: Meeting, tmp_path: Path) -> None:
+    """Every wait ends by itself: a listener that is ended again and again costs promptness and nothing else."""
+    schedule = Schedule(Task("nightly", "0 0 1 1 *", ["true"]))
+    assert meeting.url is not None
+    scheduler = Scheduler(schedule, meeting.url, state_dir=tmp_path / "here")
+    working = threading.Thread(target=scheduler.work)
+    working.start()
+    try:
+        a = meeting.join("a")
+        for number in (1, 2):
+            made = _made_by(a, number, meeting)
+            assert _becomes(lambda made=made: _deafened(meeting) and meeting.row(made)["state"] == "succeeded")  # type: ignore[misc]
+    finally:
+        scheduler.stop()
+        working.join(PATIENCE_S)
+    assert not working.is_alive()
+
+
+def _made_by(claims: Claims, number: int, meeting: Meeting) -> str:
+    """Let somebody else make a run, as soon as the lead can be had."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (epoch := claims.take_authority()) is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    known = claims.watermarks(["nightly"]).get("nightly")
+    due = occurrence(number, tags=("job:nightly",))
+    (made,) = claims.materialise(epoch, [due], [Watermark("nightly", known, NOON + timedelta(days=number))])
+    claims.resign(epoch)
+    return made
+
+
+def _deafened(meeting: Meeting) -> bool:
+    """End whatever listens to this store."""
+    listening = "query = 'LISTEN \"pysched_' || hashtext(current_schema()) || '\"'"
+    meeting.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {listening}")
+    return True
 
 
 def _becomes(is_so: Callable[[], bool]) -> bool:

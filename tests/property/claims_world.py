@@ -76,6 +76,9 @@ class SplitDoor:
             raise error
         return done
 
+    def alone(self, work: Callable[[Transaction], T]) -> T:
+        return self.write(work)
+
     def close(self) -> None:
         self._connection.close()
 

@@ -26,7 +26,7 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.get("", response_model=shapes.Alerts)
     async def alerts(asked: Annotated[AlertsAsked, Query()]) -> Response:
         """List alerts, newest first, a page at a time, each with its deliveries."""
-        name = desk.engine.config.settings.name
+        name = desk.sight.config.settings.name
         page = await desk.ask(lambda store: store.alerts(alerts_asked(asked)))
         views = (alert_view(told, name) for told in page.items)
         return await desk.threads(
@@ -36,7 +36,7 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.get("/dead", response_model=shapes.DeadDeliveries)
     async def dead(asked: Annotated[DeadAsked, Query()]) -> Json:
         """List deliveries that were given up, oldest first, each with its alert."""
-        name = desk.engine.config.settings.name
+        name = desk.sight.config.settings.name
         found = await desk.ask(lambda store: store.dead_deliveries(asked.limit))
         return Json({"deliveries": [dead_view(each, told, name) for each, told in found]})
 

@@ -61,13 +61,13 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.get("/next", response_model=shapes.Firings | shapes.NextOfAll)
     async def next_(asked: Annotated[NextAsked, Query()]) -> Response:
         """List a job's coming firings, local and UTC, with what a clock change does; without `job` all jobs' next."""
-        after = asked.after or desk.engine.clock.now()
+        after = asked.after or desk.sight.clock.now()
         if asked.job is None:
             return await _next_of_all(desk, asked, after)
         if asked.limit is not None or asked.cursor is not None:
             raise BadRequest("limit and cursor page through all jobs, and a job is given", mend="give count, and after")
         job = desk.job(asked.job)
-        views = _firings(desk.engine.config, job, after, asked.count or FIRINGS)
+        views = _firings(desk.sight.config, job, after, asked.count or FIRINGS)
         beside = {"job": job.name, "timezone": job.timezone, "enabled": job.enabled, "paused": desk.paused(job.name)}
         return listing("firings", views, FIRING_COLUMNS, form=asked.format, beside=beside)
 
@@ -92,7 +92,7 @@ async def _next_of_all(desk: FrontDesk, asked: NextAsked, after: datetime) -> Re
     """Return a page of jobs by name, each with its next firing, worked out on a helper thread."""
     if asked.count is not None:
         raise BadRequest("count goes with job=", mend="without a job each one's next firing is told; limit= pages")
-    config, limit = desk.engine.config, asked.limit or NEXT_JOBS
+    config, limit = desk.sight.config, asked.limit or NEXT_JOBS
     names = sorted(name for name in config.jobs if asked.cursor is None or name > asked.cursor)
     page = [(config.jobs[name], desk.paused(name)) for name in names[:limit]]
     cursor = names[limit - 1] if len(names) > limit else None

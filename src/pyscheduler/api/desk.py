@@ -13,6 +13,7 @@ from pyscheduler.api.hub import Hub
 from pyscheduler.api.ledger import Ledger
 from pyscheduler.api.metrics import Metrics
 from pyscheduler.api.revocations import Revocations
+from pyscheduler.api.sight import GLANCE, Led, Sight
 from pyscheduler.api.streams import Streams
 from pyscheduler.api.threads import Threads
 from pyscheduler.api.views import View, pause_view
@@ -20,7 +21,6 @@ from pyscheduler.engine.absent import no_such_job
 from pyscheduler.engine.core import Engine
 from pyscheduler.engine.explain import say_in
 from pyscheduler.engine.pauses import EVERYTHING
-from pyscheduler.engine.waiting import shown_reason
 from pyscheduler.errors import BadRequest, Forbidden
 from pyscheduler.model.ids import parse_run_id
 from pyscheduler.model.job import Job
@@ -71,9 +71,14 @@ class FrontDesk:
         """The engine that runs. Raises Unavailable."""
         return self.host.engine()
 
+    @property
+    def sight(self) -> Sight:
+        """What this request is answered by where it only looks. Raises Unavailable."""
+        return GLANCE.get() or Led(self.engine)
+
     async def ask(self, question: Callable[[Store], T]) -> T:
         """Return the store's answer, read on one of the API's threads. Raises StoreError, Unavailable."""
-        return await self.threads(question, self.engine.store)
+        return await self.threads(question, self.sight.store)
 
     async def look(self, question: Callable[[Store], T]) -> T:
         """As `ask`, of whatever store can be read, also while another scheduler leads."""
@@ -81,10 +86,10 @@ class FrontDesk:
 
     def job(self, name: str) -> Job:
         """Return a job of the configuration in force. Raises NotFound."""
-        job = self.engine.config.jobs.get(name)
-        if job is None:
-            raise no_such_job(name, self.engine.config.jobs)
-        return job
+        jobs = self.sight.config.jobs
+        if name not in jobs:
+            raise no_such_job(name, jobs)
+        return jobs[name]
 
     def admit(self, caller: Caller, name: str, reason: str) -> None:
         """Let an action on a job, or on a run of it, through: by the job's `allow`, and with a reason where it asks.
@@ -149,7 +154,7 @@ class FrontDesk:
 
     def paused(self, name: str) -> View | None:
         """Return what keeps a job paused, if anything does."""
-        pauses = self.engine.desk.pauses
+        pauses = self.sight.pauses
         for what in (name, EVERYTHING):
             if (pause := pauses.get(what)) is not None:
                 return pause_view(what, pause)
@@ -157,18 +162,18 @@ class FrontDesk:
 
     def today(self) -> date:
         """Return today in the scheduler's zone."""
-        engine = self.engine
-        return zone(engine.config.settings.timezone).today(engine.clock.now())
+        sight = self.sight
+        return zone(sight.config.settings.timezone).today(sight.clock.now())
 
     def local(self, instant: datetime) -> str:
         """Return an instant in the scheduler's zone, with its offset, as people read it."""
-        return say_in(self.engine.config.settings.timezone)(instant)
+        return say_in(self.sight.config.settings.timezone)(instant)
 
     def with_reason(self, run: Run) -> Run:
         """Return a run with the reason that people are shown: what a queued one stands in line for too."""
         if run.state is not RunState.QUEUED:
             return run
-        return replace(run, reason=shown_reason(self.engine.desk, run, self.local))
+        return replace(run, reason=self.sight.reason_of(run, self.local))
 
     async def with_latest(self, runs: Iterable[Run]) -> list[tuple[Run, Attempt | None]]:
         """Return runs with the latest attempt of each."""

@@ -8,7 +8,7 @@
 4. the caller is identified (`callers.py`, `door.py`) before anything is told, the phase included, does not act faster
    than anybody may (`rates.py`), has the role that the path needs (`needs.py`), and means what is asked (`intent.py`);
    nobody gets no further than what is public;
-5. while the service starts every path but `/healthz` answers 503;
+5. while the service starts every path but `/healthz` answers 503, but for what a glance at the store answers;
 6. what an unsafe request came to is in the audit log before it is answered (`recording.py`);
 7. what is posted to `/api/` is `application/json`, even without a body: no form of a web page can send that unasked.
 
@@ -37,6 +37,7 @@ from pyscheduler.api.ledger import Ledger
 from pyscheduler.api.problems import answer_to
 from pyscheduler.api.rates import Rates
 from pyscheduler.api.recording import OWN, Recorder
+from pyscheduler.api.sight import GLANCE
 from pyscheduler.errors import (
     CutShort,
     Forbidden,
@@ -181,7 +182,7 @@ class Gates:
 
     def _refusal(self, caller: Caller | None) -> Json | None:
         standing = self._host.standing
-        if standing.phase is not Phase.STARTING:
+        if standing.phase is not Phase.STARTING or GLANCE.get() is not None:
             return None
         is_told = standing.trouble and caller is not None
         body = {"error": "scheduler is starting"} | ({"message": standing.trouble} if is_told else {})

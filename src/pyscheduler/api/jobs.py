@@ -29,7 +29,7 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.get("", response_model=shapes.Jobs)
     async def jobs(asked: Annotated[JobsAsked, Query()]) -> Response:
         """List the jobs by name."""
-        chosen = [job for job in desk.engine.config.jobs.values() if _matches(job, asked)]
+        chosen = [job for job in desk.sight.config.jobs.values() if _matches(job, asked)]
         if asked.cursor is not None:
             chosen = [job for job in chosen if job.name > asked.cursor]
         page = chosen[: asked.limit]
@@ -94,10 +94,10 @@ def _matches(job: Job, asked: JobsAsked) -> bool:
 
 
 def _views(desk: FrontDesk, jobs: list[Job]) -> Iterator[View]:
-    upcoming = desk.engine.firings.upcoming()
-    timetable = desk.engine.config.timetable
+    sight = desk.sight
+    timetable, next_firing = sight.config.timetable, sight.next_firings()
     for job in jobs:
-        yield job_view(job, timetable(job.name), upcoming.get(job.name), desk.paused(job.name))
+        yield job_view(job, timetable(job.name), next_firing(job.name), desk.paused(job.name))
 
 
 def job_answer(desk: FrontDesk, name: str) -> View:
@@ -111,7 +111,7 @@ def _view(desk: FrontDesk, job: Job) -> View:
 
 async def _detail(desk: FrontDesk, name: str) -> dict[str, Any]:
     job = desk.job(name)
-    timetable, now = desk.engine.config.timetable(name), desk.engine.clock.now()
+    timetable, now = desk.sight.config.timetable(name), desk.sight.clock.now()
     firings: list[str | None] = []
     after = now
     while job.enabled and len(firings) < NEXT_FIRINGS and (firing := timetable.next(after)) is not None:

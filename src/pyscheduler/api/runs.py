@@ -36,7 +36,8 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.get("/runs", response_model=shapes.Runs)
     async def runs(asked: Annotated[RunsAsked, Query()]) -> Response:
         """List runs, newest `scheduled_at` first, a page at a time."""
-        page = await desk.ask(lambda store: page_with_latest(store, runs_asked(_jobs(desk), asked)))
+        jobs = _jobs(desk)
+        page = await desk.ask(lambda store: page_with_latest(store, runs_asked(jobs, asked)))
         shown = [(desk.with_reason(run), latest) for run, latest in page.items]
         views = starmap(run_view, shown)
         return await desk.threads(written, "runs", views, RUN_COLUMNS, form=asked.format, next_cursor=page.next_cursor)
@@ -44,7 +45,8 @@ def router(desk: FrontDesk) -> APIRouter:
     @routes.get("/attempts", response_model=shapes.Attempts)
     async def attempts(asked: Annotated[RunsAsked, Query()]) -> Response:
         """List the attempts of the runs that match; a page is that of `limit` runs, each run's attempts in order."""
-        page = await desk.ask(lambda store: _page_of_attempts(store, runs_asked(_jobs(desk), asked)))
+        jobs = _jobs(desk)
+        page = await desk.ask(lambda store: _page_of_attempts(store, runs_asked(jobs, asked)))
         views = map(attempt_view, page.items)
         return await desk.threads(
             written, "attempts", views, ATTEMPT_COLUMNS, form=asked.format, next_cursor=page.next_cursor
@@ -54,14 +56,14 @@ def router(desk: FrontDesk) -> APIRouter:
     async def run(run_id: str) -> Json:
         """Show one run, its attempts, and its first 1,000 logbook lines."""
         found, attempts, lines, alerts = await desk.ask(lambda store: known(store, run_id))
-        name = desk.engine.config.settings.name
+        name = desk.sight.config.settings.name
         return Json(known_view(desk.with_reason(found), attempts, lines, alerts, scheduler=name))
 
     return routes
 
 
 def _jobs(desk: FrontDesk) -> Collection[Job]:
-    return desk.engine.config.jobs.values()
+    return desk.sight.config.jobs.values()
 
 
 def _page_of_attempts(store: Reads, query: RunQuery) -> Page[Attempt]:

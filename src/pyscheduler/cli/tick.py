@@ -14,6 +14,7 @@ from pyscheduler.cli.options import file_argument, json_option, only_here, verb
 from pyscheduler.cli.session import Session, pass_session
 
 if TYPE_CHECKING:
+    from pyscheduler.cli.beside import Left
     from pyscheduler.cluster import Scheduler, Ticked
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -39,14 +40,27 @@ def tick(session: Session, max_processes: int | None, log_level: str, as_json: b
 
     For system cron, in place of `pysched serve`. Claims every run that is due, runs them, waits for their ends and
     prints how many were started, refused and handed back, and how they ended. The first pass over a job only notes the
-    time. Any number of hosts may do it on one PostgreSQL store, and several processes on one SQLite store.
+    time. Any number of hosts may do it on one PostgreSQL store, and several processes on one SQLite store. Beside a
+    `pysched serve` of the same configuration and SQLite store it starts nothing, and says what serve does.
 
-    Exits with 1 where a run failed or its outcome could not be stored, else with 3 where another scheduler leads and
-    nothing could be made of what is due; a leader that has died is followed by the second or third pass. SIGTERM and
-    Ctrl-C give back what has not started and wait for what runs; a second one leaves it to its minders, and the next
-    pass records its end.
+    Exits with 1 where a run failed or its outcome could not be stored, else with 3 where another scheduler leads (or
+    such a serve is not up to it) and nothing could be made of what is due; a leader that has died is followed by the
+    second or third pass. SIGTERM and Ctrl-C give back what has not started and wait for what runs; a second one leaves
+    it to its minders, and the next pass records its end.
     """
     return _at_work(session, max_processes, log_level, as_json, lambda scheduler, slots: scheduler.tick(True, slots))
+
+
+def _left(session: Session, left: Left, *, as_json: bool) -> int:
+    """Say that serve does it."""
+    from pyscheduler.cluster import Ticked
+
+    if as_json:
+        document = _document(Ticked()) | {"held_off": left.held_off or None, "served_by": left.document()}
+        session.print_json(document)
+    else:
+        session.say(left.words())
+    return faults.HELD_OFF if left.held_off else faults.OK
 
 
 @only_here
@@ -81,21 +95,29 @@ def _at_work(
     *,
     is_loop: bool = False,
 ) -> int:
+    from pyscheduler.cli.beside import left_to_serve
     from pyscheduler.cluster import TaskFailed
     from pyscheduler.cluster.configured import scheduler_of
     from pyscheduler.cluster.honoured import remarks
     from pyscheduler.engine import machine
+    from pyscheduler.errors import StoreLocked
     from pyscheduler.service.logs import logging_to
 
     machine.shed_attempt_key()
     config = session.load(allow_inactive=False)
     scheduler = scheduler_of(config, session.environ)
     session.note_all(remarks(config))
+    if not is_loop and (left := left_to_serve(session, config)) is not None:
+        return _left(session, left, as_json=as_json)
     with logging_to(None, log_level.upper()), _stopping(scheduler.stop):
         try:
             ticked = do(scheduler, max_processes or config.settings.max_running)
         except TaskFailed as failure:
             ticked = failure.ticked
+        except StoreLocked:  # by a serve that has begun in the meantime?
+            if is_loop or (left := left_to_serve(session, config)) is None:
+                raise
+            return _left(session, left, as_json=as_json)
     if as_json:
         session.print_json(_document(ticked))
     else:
@@ -124,7 +146,7 @@ NUMBERS: Final = (
 def _document(ticked: Ticked) -> dict[str, object]:
     failures = [{"job": each.task, "run_id": each.run_id, "reason": each.reason} for each in ticked.failures]
     numbers = {name: getattr(ticked, name) for name in NUMBERS}
-    return numbers | {"failures": failures, "held_off": ticked.held_off or None}
+    return numbers | {"failures": failures, "held_off": ticked.held_off or None, "served_by": None}
 
 
 def _words(ticked: Ticked) -> str:

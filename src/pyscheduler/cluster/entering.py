@@ -15,7 +15,8 @@ from pyscheduler.engine.ports import Clock
 from pyscheduler.errors import BadSchedule, StoreError
 from pyscheduler.rules.leases import timing as timing_of
 from pyscheduler.store.claims import Claims, Door, Timing, Transaction
-from pyscheduler.store.claims.opening import need_driver, open_door
+from pyscheduler.store.claims.opening import need_driver, open_door, open_hints
+from pyscheduler.store.hints import Hints
 
 T = TypeVar("T")
 
@@ -35,6 +36,14 @@ class Watched:
         """Do the work in one transaction. Raises StoreError, when that was told."""
         try:
             return self._door.write(work)
+        except StoreError:
+            self._failed()
+            raise
+
+    def alone(self, work: Callable[[Transaction], T]) -> T:
+        """Do one statement. Raises StoreError, when that was told."""
+        try:
+            return self._door.alone(work)
         except StoreError:
             self._failed()
             raise
@@ -64,6 +73,10 @@ class Entrance:
         heart = open_door(self.store, self.state_dir, name="pysched heart", statement_s=self.timing.heartbeat_timeout_s)
         doors = (Watched(door, self.evidence.forget) for door in (self._door(), heart))
         return Claims(next(doors), me, self.timing, heart=next(doors))
+
+    def hints(self) -> Hints:
+        """Return an ear on the store."""
+        return open_hints(self.store)
 
     @contextmanager
     def looking(self) -> Iterator[Claims]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from pyscheduler.cluster.heart import Heart
 from pyscheduler.cluster.orders import start_of
+from pyscheduler.cluster.together import Together
 from pyscheduler.engine.ports import AttemptHandle
 from pyscheduler.errors import StoreError
 from pyscheduler.model.run import Attempt
@@ -59,6 +60,19 @@ class Going:
                 self.handle.terminate("lease")
 
 
+@dataclass(slots=True)
+class Asked:
+    """A start that is asked for; `is_wanted` while somebody waits for the answer."""
+
+    claim: Claim
+    attempt: Attempt
+    is_wanted: bool = True
+
+    def is_in(self, found: Container[tuple[str, int]]) -> bool:
+        """Whether it is among these grants."""
+        return (self.claim.run_id, self.claim.token) in found
+
+
 class Grants:
     """See above. Belongs to one loop; `heart` says whether our lease holds."""
 
@@ -72,6 +86,7 @@ class Grants:
         self._opened: set[tuple[str, int]] = set()
         """Grants under which something was, or may have been, executed."""
         self._turn = asyncio.Lock()
+        self._starting: Together[Asked, bool] = Together(self._start)
 
     async def claim(self, count: int, tags: Iterable[str], jobs: Iterable[str]) -> list[Claim]:
         """S2, for runs of these jobs; nothing where our lease is in doubt. Raises StoreError."""
@@ -88,21 +103,35 @@ class Grants:
 
         Raises StoreError where the start was not written: the claim is given back, and the run stays due.
         """
-        order = start_of(claim, attempt)
+        asked = Asked(claim, attempt)
+        try:
+            return await self._starting(asked)
+        except asyncio.CancelledError:
+            asked.is_wanted = False
+            raise
+
+    async def _start(self, many: Sequence[Asked]) -> list[bool]:
+        """S3 for all who ask at once. What nobody waits for any more is left to S8, which takes it back."""
+        orders = [start_of(each.claim, each.attempt) for each in many]
         async with self._turn:
             try:
-                is_ours = claim.run_id in await self._ask(lambda: self.claims.start([order]))
+                may = await self._ask(lambda: self.claims.start(orders))
             except StoreError as error:
-                log.warning("%s: its start is in doubt, and read back: %s", claim.run_id, error)
-                is_ours = await self._was_started(claim)
-                if not is_ours:
+                log.warning("%d start(s) are in doubt, and read back: %s", len(many), error)
+                found = await self._started()
+                if not any(each.is_in(found) for each in many):
                     raise
+                may = {each.claim.run_id for each in many if each.is_in(found)}
             finally:
-                self.claimed.pop(claim.run_id, None)
-            if is_ours:
-                self.going[claim.run_id] = Going(claim.token)
-                self._opened.add((claim.run_id, claim.token))
-        return is_ours
+                for each in many:
+                    self.claimed.pop(each.claim.run_id, None)
+            for each in (each for each in many if each.claim.run_id in may):
+                if each.is_wanted:
+                    self.going[each.claim.run_id] = Going(each.claim.token)
+                    self._opened.add((each.claim.run_id, each.claim.token))
+                else:
+                    self.doubt = True
+        return [each.claim.run_id in may for each in many]
 
     async def hand_back(self, claims: Iterable[Claim], *, cancelled: bool = False) -> int:
         """S5: give claims back that were not started; returns how many. Where the store does not take them, S8 does."""
@@ -164,16 +193,16 @@ class Grants:
         else:
             await self._ask(lambda: self.claims.hand_back([held]))
 
-    async def _was_started(self, claim: Claim) -> bool:
-        """Read back whether S3 was committed after all; waits for the store as long as our lease holds."""
+    async def _started(self) -> set[tuple[str, int]]:
+        """Read back which starts were committed after all; waits for the store as long as our lease holds."""
         while self._heart.trusted:
             try:
                 owned = await self._ask(self.claims.owned)
             except StoreError:
                 await asyncio.sleep(DOUBT_S)
                 continue
-            return any((each.run_id, each.token) == (claim.run_id, claim.token) and each.started for each in owned)
-        return False
+            return {(each.run_id, each.token) for each in owned if each.started}
+        return set()
 
     async def _ask(self, work: Callable[[], T]) -> T:
         try:

@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 RETRY_PARTS: Final = 4
 """After a failure the next try comes within this part of the interval."""
 
+BREATH_S: Final = 0.1
+"""Between two beats, however many hurry them."""
+
 
 class Pulse(Protocol):
     """What the thread needs of `Claims`."""
@@ -34,7 +37,8 @@ class Pulse(Protocol):
 class Heart:
     """One incarnation's heartbeats. `tell(beat)` is called on the thread; None says that we are fenced, and ends it.
 
-    `failed(error)` hears of a store that could not be reached. `boot` is the boot clock in seconds.
+    `failed(error)` hears of a store that could not be reached. `boot` is the boot clock in seconds. `vouch(until)` is
+    told at each renewal until when our lease certainly holds, before anybody else is.
     """
 
     def __init__(
@@ -43,10 +47,12 @@ class Heart:
         boot: Callable[[], float],
         tell: Callable[[Beat | None], None],
         failed: Callable[[StoreError], None],
+        vouch: Callable[[float], None] = lambda until: None,
     ) -> None:
         self._claims, self._boot, self._tell, self._failed = claims, boot, tell, failed
+        self._vouch = vouch
         self._timing = claims.timing
-        self._stop = threading.Event()
+        self._stop, self._nudge = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self._progress = boot()
         self._trust = Trust(self._timing.lease_s, self._timing.margin_s)
@@ -56,18 +62,30 @@ class Heart:
         self.fenced = False
 
     def begin(self, registered_at: float) -> None:
-        """Start beating; `registered_at` is the boot clock before S0 was sent: the first lease counts from then."""
+        """Start beating; `registered_at` is the boot clock before S0 was sent: the first lease counts from then.
+
+        `say` it before anything is started.
+        """
         self._trust.renewed(registered_at)
         self.alive()
         self._thread = threading.Thread(target=self._run, name="pysched-heartbeat", daemon=True)
         self._thread.start()
 
+    def say(self) -> None:
+        """Vouch for as long as our lease certainly holds. Touches the disk: not for the loop."""
+        self._vouch(self._trust.until)
+
     def end(self) -> None:
         """Stop beating, and wait for a beat under way."""
         self._stop.set()
+        self._nudge.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
             self._thread = None
+
+    def hurry(self) -> None:
+        """Something of ours may have been asked to stop: do not wait for the next beat's time."""
+        self._nudge.set()
 
     def alive(self) -> None:
         """The main loop gets on. It must say so more often than every `wedge` seconds."""
@@ -80,7 +98,7 @@ class Heart:
 
     def _run(self) -> None:
         wait_s = self._timing.heartbeat_s
-        while not self._stop.wait(wait_s):
+        while not self._rest(wait_s):
             if self._boot() - self._progress > self._timing.wedge_s:
                 log.critical("the main loop stands still: no heartbeat vouches for it any more")
                 wait_s = self._timing.heartbeat_s
@@ -88,6 +106,13 @@ class Heart:
             wait_s = self._beat()
             if self.fenced:
                 return
+
+    def _rest(self, seconds: float) -> bool:
+        """Wait so long, or less where it is hurried, though never less than BREATH_S; whether it is over."""
+        if self._nudge.wait(seconds):
+            self._stop.wait(BREATH_S)
+            self._nudge.clear()
+        return self._stop.is_set()
 
     def _beat(self) -> float:
         """Beat once; returns after how many seconds the next one is due."""
@@ -100,9 +125,11 @@ class Heart:
         if beat is None:
             self.fenced = True
             self._trust.ended()
+            self.say()
         else:
             self.lapsed = self.lapsed or not self._trust.holds(sent_at)
             self._trust.renewed(sent_at)
+            self.say()
             self.beats += 1
         self._tell(beat)
         return self._timing.heartbeat_s

@@ -18,7 +18,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -64,14 +64,26 @@ class Journal:
 
     def note(self, report: Report, now: float) -> None:
         """Write an end down; it is on disk when this returns. Raises OSError, and then it is kept in memory alone."""
-        self._open[report.run_id, report.token] = (report, now - report.ended_ago_s)
-        end = {name: value for name, value in asdict(report).items() if name != "ended_ago_s"}
-        self._append({"v": VERSION, "end": end, "boot_id": self._boot_id, "at": now - report.ended_ago_s})
+        self.note_all([report], now)
+
+    def note_all(self, reports: Sequence[Report], now: float) -> None:
+        """The same for many, with one sync."""
+        lines: list[dict[str, object]] = []
+        for report in reports:
+            at = now - report.ended_ago_s
+            self._open[report.run_id, report.token] = (report, at)
+            end = {name: value for name, value in asdict(report).items() if name != "ended_ago_s"}
+            lines.append({"v": VERSION, "end": end, "boot_id": self._boot_id, "at": at})
+        self._append(lines)
+        os.fsync(self._fd)
 
     def settle(self, held: Held) -> None:
-        """Write down that the store has it. Raises OSError: it may then be replayed, which changes nothing."""
+        """Write down that the store has it, and leave it to the next end to sync that.
+
+        What is forgotten of this is replayed, which changes nothing; so it is after OSError, which it raises.
+        """
         if self._open.pop((held.run_id, held.token), None) is not None:
-            self._append({"v": VERSION, "stored": [held.run_id, held.token]})
+            self._append([{"v": VERSION, "stored": [held.run_id, held.token]}])
 
     def close(self) -> None:
         """Let go; a journal whose ends are all stored goes with it."""
@@ -84,13 +96,13 @@ class Journal:
             os.close(self._fd)
             self._fd = -1
 
-    def _append(self, line: dict[str, object]) -> None:
-        data = (b"\n" if self._is_torn else b"") + json.dumps(line, separators=(",", ":")).encode() + b"\n"
+    def _append(self, lines: Sequence[dict[str, object]]) -> None:
+        texts = (json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
+        data = (b"\n" if self._is_torn else b"") + b"".join(texts)
         self._is_torn = True  # until it is known that the line is whole
         if os.write(self._fd, data) < len(data):
             raise OSError(f"{self.path}: the disk is full")
         self._is_torn = False
-        os.fsync(self._fd)
 
     def _read(self) -> None:
         data = os.pread(self._fd, os.fstat(self._fd).st_size, 0)

@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 
 SOON_S: Final = 0.05
 LATEST_S: Final = 1.0
+GATHER_S: Final = 0.02
 SLOWER: Final = 1.4
 """After a look that brought nothing the next wait is so many times as long."""
 LET_GO: Final = "its node let go of it without an end"
@@ -94,6 +95,7 @@ class ClusterLauncher:
             wait_s = SOON_S if now != before or self._hinted.is_set() else min(wait_s * SLOWER, LATEST_S)
             before = now
             self._hinted.clear()
+            await asyncio.sleep(GATHER_S)  # in a rush, what is written meanwhile is seen together
             try:
                 await asyncio.wait_for(self._hinted.wait(), wait_s)
             except TimeoutError:

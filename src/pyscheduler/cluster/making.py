@@ -20,6 +20,7 @@ from pyscheduler.errors import AuthorityLost, Conflict
 from pyscheduler.model.firing import Firing
 from pyscheduler.model.job import Overlap
 from pyscheduler.model.run import RunState
+from pyscheduler.rules.leases import window_of
 from pyscheduler.store.claims import AUTHORITY, AuthorityRow, Claims, Occurrence, Seen, Watermark, standing
 
 log = logging.getLogger(__name__)
@@ -37,11 +38,15 @@ def job_tag(job: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What one look has made: new runs by id, and how many of them are skipped. `held_off`: why we were not let."""
+    """What one look has made: new runs by id, and how many of them are skipped. `held_off`: why we were not let.
+
+    `waits`: what is due waits for the end of an earlier run.
+    """
 
     run_ids: tuple[str, ...] = ()
     skipped: int = 0
     held_off: str = ""
+    waits: bool = False
 
 
 class Maker:
@@ -108,6 +113,10 @@ class Maker:
         busy = standing.busy_jobs(self._claims.door, self._works)
         found = {name: self._due(name, marks.get(name), now, busy) for name in self._works}
         due = {name: each for name, each in found.items() if each is not None}
+        waits = any(
+            self._works[name].job.overlap is Overlap.QUEUE and (each is None or each.watermark < now)
+            for name, each in found.items()
+        )
         occurrences = sorted(
             (occurrence for name, each in due.items() for occurrence in self._occurrences(name, each)),
             key=lambda occurrence: occurrence.scheduled_at,
@@ -118,11 +127,11 @@ class Maker:
             if each.run or each.skipped or each.dropped or marks.get(name) is None or self._is_stale(marks[name], now)
         ]
         if not moved:
-            return Made()
+            return Made(waits=waits)
         made = self._claims.materialise(epoch, occurrences, moved)
         for name, each in due.items():
             _tell(name, each)
-        return Made(tuple(made), sum(len(each.skipped) for each in due.values()))
+        return Made(tuple(made), sum(len(each.skipped) for each in due.values()), waits=waits)
 
     def _due(self, name: str, mark: datetime | None, now: datetime, busy: standing.Busy) -> Due | None:
         work = self._works[name]
@@ -135,6 +144,8 @@ class Maker:
         return (now - mark).total_seconds() >= 60
 
     def _occurrences(self, name: str, due: Due) -> list[Occurrence]:
+        job = self._works[name].job
+
         def made(firing: Firing, state: RunState, reason: str = "") -> Occurrence:
             return Occurrence(
                 job=name,
@@ -143,9 +154,9 @@ class Maker:
                 on_lost=self._works[name].on_lost,
                 state=state,
                 reason=reason,
-                node=self._works[name].job.node or "",
-                tags=(job_tag(name), *self._works[name].job.node_tags),
-                reclaim_after_s=self._works[name].job.reclaim_after_s or 0.0,
+                node=job.node or "",
+                tags=(job_tag(name), *job.node_tags),
+                reclaim_after_s=window_of(job.reclaim_after_s, job.on_uncertain, self._claims.timing),
             )
 
         skipped = [made(firing, RunState.SKIPPED, STILL_GOES) for firing in due.skipped]

@@ -23,6 +23,7 @@ from pyscheduler.cluster.orders import Work, attempt_of, run_of, start_of
 from pyscheduler.cluster.outbox import Outbox
 from pyscheduler.cluster.recipes import Recipes
 from pyscheduler.cluster.room import Room
+from pyscheduler.cluster.vouching import LeaseFile
 from pyscheduler.engine.environment import claim_facts
 from pyscheduler.engine.orders import Order, ref_of
 from pyscheduler.engine.ports import AttemptHandle, Clock, Launcher
@@ -40,6 +41,10 @@ AT_ONCE: Final = 64
 """Runs claimed, and started, in one transaction."""
 SOON_S: Final = 0.05
 LATEST_S: Final = 1.0
+GATHER_S: Final = 0.03
+"""Between two looks that found something: in a rush, runs are claimed and started some at a time and not one by one."""
+LATEST_WITH_HINTS_S: Final = 2.0
+"""The longest wait between two looks for offers, the second where hints are heard."""
 SLOWER: Final = 1.5
 RECONCILE_BEATS: Final = 12
 DOUBT_S: Final = 0.2
@@ -49,7 +54,8 @@ LAUNCHES_END_S: Final = 5.0
 class Node:
     """One incarnation. `on_news` is called when it has written something that the authority may want to read.
 
-    `folders` are where its attempts' files go.
+    `is_hinted` says whether `hint` is called for what others offer; it is looked for all the same, not as often.
+    `folders` are where its attempts' files go, `word` where it says how long its lease holds.
     """
 
     def __init__(
@@ -62,10 +68,12 @@ class Node:
         boot_id: str,
         folders: Sequence[Path] = (),
         on_news: Callable[[], None] = lambda: None,
+        is_hinted: Callable[[], bool] = lambda: False,
+        word: LeaseFile | None = None,
     ) -> None:
         self.claims, self.launcher, self.clock, self.boot_id = claims, launcher, clock, boot_id
         self.works: Mapping[str, Work] = {}
-        self._recipes, self._on_news = recipes, on_news
+        self._recipes, self._on_news, self._is_hinted, self._word = recipes, on_news, is_hinted, word
         self._loop = asyncio.get_running_loop()
         self._going: dict[str, Going] = {}
         self._opened: set[tuple[str, int]] = set()
@@ -77,7 +85,8 @@ class Node:
         self._doubt = self._stopping = self._resting = False
         self.draining = False
         self.fenced = asyncio.Event()
-        self.heart = Heart(claims, clock.boottime, self._on_beat, self._on_error)
+        vouch = word.say if word is not None else lambda _: None
+        self.heart = Heart(claims, clock.boottime, self._on_beat, self._on_error, vouch)
         self._outbox = Outbox(self._tell)
         self._room = Room(folders, clock.boottime)
 
@@ -88,6 +97,7 @@ class Node:
         sent_at = self.clock.boottime()
         await self.call(self.claims.register)
         self.heart.begin(sent_at)
+        await self.call(self.heart.say)
 
     async def run(self) -> None:
         """Claim and start for as long as we may; returns when we are fenced or stopping."""
@@ -95,18 +105,29 @@ class Node:
         wait_s = SOON_S
         try:
             while not (self._stopping or self.fenced.is_set()):
+                began = self._loop.time()
                 busy = await self._claim_and_start()
-                wait_s = SOON_S if busy or self._wake.is_set() else min(wait_s * SLOWER, LATEST_S)
+                wait_s = SOON_S if busy or self._wake.is_set() else min(wait_s * SLOWER, self._latest_s)
                 self._wake.clear()
-                if not busy:
+                if busy:
+                    await asyncio.sleep(max(0.0, began + GATHER_S - self._loop.time()))
+                else:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._wake.wait(), wait_s)
         finally:
             alive.cancel()
 
+    @property
+    def _latest_s(self) -> float:
+        return LATEST_WITH_HINTS_S if self._is_hinted() else LATEST_S
+
     def hint(self) -> None:
         """Something was offered: look at once."""
         self._wake.set()
+
+    def hurry(self) -> None:
+        """Somebody has been asked to stop a run: ask at once whether it is one of ours."""
+        self.heart.hurry()
 
     def rest(self) -> None:
         """Claim and start nothing from this instant on: our end has been asked for, and `stop` follows."""
@@ -234,7 +255,8 @@ class Node:
             if order.spec is None:
                 raise LaunchError(order.error or "it cannot be rendered")
             facts = claim_facts(claim.token, self.claims.me.inc_id)
-            handle = await self.launcher.launch(replace(order.spec, env={**order.spec.env, **facts}))
+            spec = replace(order.spec, env={**order.spec.env, **facts})
+            handle = await self.launcher.launch(spec if self._word is None else self._word.bound(spec, job))
         except (OSError, ValueError, TypeError, LaunchError) as error:
             self._launched()
             await self._finish(run.run_id, claim.token, order.attempt, AttemptResult(start_error=str(error)), job)

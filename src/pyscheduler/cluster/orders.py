@@ -218,6 +218,7 @@ def _job_of(task: Task) -> Job:
         timeout_s=task.timeout_s,
         kill_grace_s=task.kill_grace_s,
         reclaim_after_s=task.reclaim_after_s,
+        on_uncertain=task.on_uncertain,
         overlap=Overlap(task.overlap),
         catch_up=CatchUp.ALL,
         max_log_bytes=None,

@@ -116,7 +116,9 @@ class Performer:
             return
         facts = claim_facts(claim.token, self._shift.claims.me.inc_id)
         try:
-            handle = await self.launcher.launch(replace(prepared.spec, env={**prepared.spec.env, **facts}))
+            spec = replace(prepared.spec, env={**prepared.spec.env, **facts})
+            job = self._shift.works[run.job].job
+            handle = await self.launcher.launch(self._shift.word.bound(spec, job))
         except (OSError, ValueError, TypeError, LaunchError) as error:
             await self._finish(run, claim.token, attempt, AttemptResult(start_error=str(error)))
             return

@@ -72,6 +72,10 @@ class Recipes:
                 kept = self._keep(record.version, await self._read_in(record))
             return kept[0]
 
+    def __contains__(self, version: int) -> bool:
+        """Whether a version was read before, usable or not."""
+        return version in self._kept
+
     def at_hand(self, version: int) -> Config | None:
         """Return the configuration of a version that was read before and can be used here, else None."""
         kept = self._kept.get(version)

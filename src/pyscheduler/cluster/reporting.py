@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from pyscheduler.cluster.journal import Journal
+from pyscheduler.cluster.together import Together
 from pyscheduler.errors import StoreError
 from pyscheduler.store.claims import Applied, Claims, Held, Report
 
@@ -32,6 +33,8 @@ class Reporter:
     ) -> None:
         self._claims, self._journal, self._boot, self._bound_s = claims, journal, boot, bound_s
         self._trying: set[asyncio.Task[Applied]] = set()
+        self._noting: Together[Report, None] = Together(self._note, apart=True)
+        self._telling: Together[Report, Applied] = Together(self._tell, apart=True)
 
     @property
     def behind(self) -> int:
@@ -41,7 +44,7 @@ class Reporter:
     async def report(self, report: Report) -> Applied | StoreError:
         """Write an end down and store it; returns the store's error where that takes longer than the bound."""
         try:
-            await asyncio.to_thread(self._journal.note, report, self._boot())
+            await self._noting(report)
         except OSError as failure:
             what = "the end of %s cannot be written to %s: %s"
             log.error(what, report.run_id, self._journal.path, failure)  # noqa: TRY400 - the disk's, and said whole
@@ -63,11 +66,20 @@ class Reporter:
             task.cancel()
         await asyncio.gather(*self._trying, return_exceptions=True)
 
+    async def _note(self, reports: Sequence[Report]) -> Sequence[None]:
+        now = self._boot()
+        await asyncio.to_thread(self._journal.note_all, reports, now)
+        return [None] * len(reports)
+
+    async def _tell(self, reports: Sequence[Report]) -> list[Applied]:
+        answers = await asyncio.to_thread(self._claims.outcomes, reports)
+        return [answers[report.run_id, report.token] for report in reports]
+
     async def _deliver(self, report: Report, troubles: list[StoreError]) -> Applied:
         wait_s = FIRST_WAIT_S
         while True:
             try:
-                applied = await asyncio.to_thread(self._claims.outcome, report)
+                applied = await self._telling(report)
             except StoreError as error:
                 troubles.append(error)
                 await asyncio.sleep(wait_s)

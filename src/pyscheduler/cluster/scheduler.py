@@ -22,7 +22,9 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Final, TypeVar
 
+from pyscheduler.cluster.agenda import Agenda
 from pyscheduler.cluster.durations import seconds_of
+from pyscheduler.cluster.ear import Ear
 from pyscheduler.cluster.entering import Entrance, entrance
 from pyscheduler.cluster.journal import Journal
 from pyscheduler.cluster.making import ASK_S, PATIENCE_S, Maker
@@ -41,11 +43,14 @@ from pyscheduler.engine.ports import Clock
 from pyscheduler.errors import BadSchedule, Conflict, StoreError
 from pyscheduler.model.run import RunState
 from pyscheduler.store.claims import Claim, Timing, standing
+from pyscheduler.store.hints import Hint
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 NAP_S: Final = 1.0
+HINTED_S: Final = 1.0
+"""How seldom the store is asked, at most, where hints are heard."""
 
 
 class Scheduler:
@@ -219,39 +224,32 @@ class Scheduler:
         return tally.ticked()
 
     async def _loop_of(self, shift: Shift, performer: Performer, successor: Successor, sleep_s: float) -> None:
-        maker = self._maker(shift, ASK_S, watches=True)
-        look_at = make_at = 0.0
-        sweep_s = shift.claims.timing.sweep_s
-        while not shift.is_over:
-            shift.changed.clear()
-            boot = self._clock.boottime()
-            try:
-                if boot >= look_at:
-                    await successor.look()
-                    look_at = boot + sweep_s
-                if boot >= make_at or shift.has_ended:
+        agenda = Agenda(shift, self._maker(shift, ASK_S, watches=True), self._now, sleep_s)
+        ear = Ear(self._entrance.hints(), lambda hints: _hear(shift, agenda, hints))
+        look_at, sweep_s = 0.0, shift.claims.timing.sweep_s
+        try:
+            while not shift.is_over:
+                shift.changed.clear()
+                boot = self._clock.boottime()
+                if shift.has_ended:
                     shift.has_ended = False
-                    make_at = boot + min(sweep_s, await self._make(shift, maker, sleep_s))
-                for claim in await shift.claim(shift.free):
-                    shift.begin(claim, performer.perform)
-            except StoreError as error:
-                log.warning("the store cannot be reached: %s", error)
-                successor.forget()
-            await _either(shift.changed, max(0.01, min(sleep_s, make_at - self._clock.boottime())))
+                    agenda.ended()
+                try:
+                    if boot >= look_at:
+                        await successor.look()
+                        look_at = boot + sweep_s
+                    await agenda.look()
+                    for claim in await shift.claim(shift.free):
+                        shift.begin(claim, performer.perform)
+                except StoreError as error:
+                    log.warning("the store cannot be reached: %s", error)
+                    successor.forget()
+                longest_s = max(sleep_s, HINTED_S) if ear.listening else sleep_s
+                await _either(shift.changed, max(0.01, min(longest_s, agenda.left_s)))
+        finally:
+            await shift.call(ear.close)
         await shift.give_back(list(shift.grants.claimed.values()), await self._still_offered(shift))
         await shift.settle()
-
-    async def _make(self, shift: Shift, maker: Maker, sleep_s: float) -> float:
-        """Make what is due; returns after how many seconds something is due again."""
-        now = self._now() if self._now is not None else await shift.call(shift.claims.now)
-        made = await shift.call(lambda: maker.make(now))
-        for _ in range(made.skipped):
-            shift.tally.end(TaskStatus.SKIPPED)
-        if made.held_off:
-            return min(ASK_S * 4, sleep_s)
-        coming = [work.trigger.next(now) for work in shift.works.values()]
-        soonest = min((firing.scheduled_at for firing in coming if firing is not None), default=None)
-        return NAP_S * 3600 if soonest is None else max(0.0, (soonest - now).total_seconds())
 
     async def _still_offered(self, shift: Shift) -> int:
         """Return how many due runs of ours nobody has claimed."""
@@ -321,6 +319,18 @@ def _slots(given: object) -> int | None:
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise BadSchedule("The number of processes must be a whole number of 1 or more.")
     return given
+
+
+def _hear(shift: Shift, agenda: Agenda, hints: frozenset[Hint]) -> None:
+    """Look at once at what a hint tells of."""
+    if Hint.ASKED in hints:
+        shift.heart.hurry()
+    if Hint.NEWS in hints:
+        agenda.ended()
+    if Hint.FREE in hints:
+        agenda.freed()
+    if Hint.OFFERED in hints or not agenda.left_s:
+        shift.changed.set()
 
 
 async def _either(event: asyncio.Event, seconds: float) -> None:

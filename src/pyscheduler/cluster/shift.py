@@ -19,6 +19,7 @@ from pyscheduler.cluster.heart import Heart
 from pyscheduler.cluster.making import job_tag
 from pyscheduler.cluster.orders import Work
 from pyscheduler.cluster.tally import Tally
+from pyscheduler.cluster.vouching import LeaseFile
 from pyscheduler.engine.ports import Clock
 from pyscheduler.errors import Conflict, StoreError
 from pyscheduler.store.claims import Beat, Claim, Claims, OnLost, Owned
@@ -54,7 +55,8 @@ class Shift:
         """Set whenever something may have become possible: an end, a beat that brought news, a wish."""
         self.has_ended = False
         """Whether a run has ended since somebody last looked."""
-        self.heart = Heart(claims, clock.boottime, self._on_beat, self._on_error)
+        self.word = LeaseFile.of(claims)
+        self.heart = Heart(claims, clock.boottime, self._on_beat, self._on_error, self.word.say)
         self.grants = Grants(claims, self.heart)
         self._slots = slots
         self._places = {name: place for place, name in enumerate(works)}
@@ -70,6 +72,7 @@ class Shift:
         sent_at = self.clock.boottime()
         await self.call(self.claims.register)
         self.heart.begin(sent_at)
+        await self.call(self.heart.say)
         self.chore(self._say_alive())
         self.chore(self._hear_wishes())
 

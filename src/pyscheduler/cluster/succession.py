@@ -21,6 +21,7 @@ from pyscheduler.cluster.evidence import Evidence
 from pyscheduler.cluster.journal import left_behind, replayable
 from pyscheduler.cluster.orders import Work, attempt_of
 from pyscheduler.cluster.reporting import replay
+from pyscheduler.cluster.vouching import take_over
 from pyscheduler.engine.orders import ref_of
 from pyscheduler.engine.ports import AttemptHandle, Clock, Finished, Launcher, Lost, Running
 from pyscheduler.model.ids import parse_run_id
@@ -79,14 +80,18 @@ class Successor:
         self._shift, self._performer, self._evidence = shift, performer, evidence
         self._state_dir, self._boot_id, self._adopts = state_dir, boot_id, adopts
         self._claims = shift.claims
+        self._fenced = set[str]()
 
-    async def look(self) -> None:
-        """Look once at all of them. Raises StoreError."""
+    async def look(self) -> frozenset[str]:
+        """Look once at all of them; returns which of them are fenced now. Raises StoreError."""
         await self._replay(self._state_dir)
         asked_at = self._shift.clock.boottime()
-        for row in await self._shift.call(self._claims.nodes):
+        rows = await self._shift.call(self._claims.nodes)
+        self._fenced = {row.inc_id for row in rows if row.fenced_at is not None}
+        for row in rows:
             if row.inc_id != self._claims.me.inc_id and row.fenced_at is None:
                 await self._consider(row, asked_at)
+        return frozenset(self._fenced)
 
     def forget(self) -> None:
         """A store operation failed: whatever was observed of others counts no more."""
@@ -171,13 +176,18 @@ class Successor:
                 if not self._adopts:
                     log.info("%s still runs under its minder: its end is recorded by a later pass", each.run_id)
                     return ""
-                return "adopted" if await self._performer.adopt(_run_of(each), each, attempt, handle, proof) else ""
+                if not await self._performer.adopt(_run_of(each), each, attempt, handle, proof):
+                    return ""
+                await self._shift.call(lambda: take_over(each.status_path, self._claims))
+                return "adopted"
             case Lost(reason):
                 log.warning("%s is lost: %s", each.run_id, reason)
                 return "lost"
 
     async def _fence(self, row: NodeRow, proof: Proof, reason: str) -> None:
         fenced = await self._shift.call(lambda: self._claims.fence(row.inc_id, proof, reason))
+        if fenced.done:
+            self._fenced.add(row.inc_id)
         who = row.node or row.host_id[:8]
         if fenced.done and (fenced.claimed or fenced.running):
             what = "scheduler %s (pid %s) was fenced, %s: %d claim(s) and %d started run(s) were taken from it"

@@ -15,7 +15,7 @@ from pyscheduler.cluster.durations import seconds_of
 from pyscheduler.cluster.triggers import Trigger, trigger_of
 from pyscheduler.errors import BadSchedule
 from pyscheduler.model.ids import NAME, SCHEDULER
-from pyscheduler.model.job import Overlap
+from pyscheduler.model.job import OnUncertain, Overlap
 
 OnLost = Literal["rerun", "fail"]
 ON_LOST: Final = ("rerun", "fail")
@@ -47,7 +47,8 @@ class Task:
     `callback(…)`. `overlap` says what a due run does while a run of an earlier pass still goes: `skip` it, `queue` for
     its turn, `allow` both. `timeout` and `kill_grace` are seconds, timedeltas or texts. `on_lost` forbids (`fail`) or
     lets (`rerun`) a run be tried again whose attempt is lost; `reclaim_after` is this task's own window, else the
-    schedule's counts. Raises BadSchedule.
+    schedule's counts. `on_uncertain` lets an attempt go on (`continue`) or ends it (`stop`) where its scheduler could
+    not renew its lease. Raises BadSchedule.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Task:
     success_codes: frozenset[int] = frozenset({0})
     on_lost: OnLost = "rerun"
     reclaim_after_s: float | None = None
+    on_uncertain: OnUncertain = OnUncertain.CONTINUE
 
     def __init__(
         self,
@@ -78,6 +80,7 @@ class Task:
         success_codes: Sequence[int] = (0,),
         on_lost: OnLost = "rerun",
         reclaim_after: object = None,
+        on_uncertain: OnUncertain | str = OnUncertain.CONTINUE,
     ) -> None:
         values: dict[str, object] = {
             "id": _checked_id(id),
@@ -92,6 +95,7 @@ class Task:
             "success_codes": frozenset(success_codes),
             "on_lost": _checked_on_lost(on_lost),
             "reclaim_after_s": None if reclaim_after is None else seconds_of(reclaim_after, "The reclaim window"),
+            "on_uncertain": _checked_on_uncertain(on_uncertain),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -122,6 +126,13 @@ def _checked_overlap(given: Overlap | str) -> Overlap:
         return Overlap(given)
     except ValueError:
         raise BadSchedule(f"Overlap is skip, queue or allow, and {given!r} is none of them.") from None
+
+
+def _checked_on_uncertain(given: OnUncertain | str) -> OnUncertain:
+    try:
+        return OnUncertain(given)
+    except ValueError:
+        raise BadSchedule(f"on_uncertain is continue or stop, and {given!r} is neither.") from None
 
 
 def _checked_on_lost(given: str) -> str:

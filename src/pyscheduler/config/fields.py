@@ -14,7 +14,17 @@ from pyscheduler.config import values
 from pyscheduler.config.reading import EnvironmentValue, Json, Key, Shown, Typed, Value
 from pyscheduler.config.settings import check_zone
 from pyscheduler.config.values import BadValue
-from pyscheduler.model.job import CatchUp, Criticality, DependsOn, JobKind, Leftovers, Overlap, RunDateRule, Window
+from pyscheduler.model.job import (
+    CatchUp,
+    Criticality,
+    DependsOn,
+    JobKind,
+    Leftovers,
+    OnUncertain,
+    Overlap,
+    RunDateRule,
+    Window,
+)
 from pyscheduler.rules.leases import seconds
 
 T = TypeVar("T")
@@ -200,6 +210,7 @@ CatchUpWord = Annotated[CatchUp, words(_of(CatchUp))]
 RunDateWord = Annotated[RunDateRule, words(_of(RunDateRule))]
 DependsOnWord = Annotated[DependsOn, words(_of(DependsOn))]
 LeftoversWord = Annotated[Leftovers, words(_of(Leftovers))]
+OnUncertainWord = Annotated[OnUncertain, words(_of(OnUncertain))]
 CriticalityWord = Annotated[Criticality, words({member.word: member for member in Criticality}, any_case=True)]
 Weekday = Annotated[int, words(WEEKDAYS)]
 Month = Annotated[int, whole(1, 12)]

@@ -12,7 +12,7 @@ from pyscheduler.config.reading import Value
 from pyscheduler.config.schema_job import Shape, key
 from pyscheduler.config.values import BadValue
 from pyscheduler.model.cluster import ClusterSettings
-from pyscheduler.model.job import RebootSpec, Settings
+from pyscheduler.model.job import OnUncertain, RebootSpec, Settings
 from pyscheduler.model.lease import Timing
 from pyscheduler.rules.leases import timing
 
@@ -87,6 +87,7 @@ _OF_A_CLUSTER: Final = {
     "node": "places it on a node of a cluster",
     "node_tags": "places it on a node of a cluster",
     "reclaim_after": "says when its attempts are taken from a silent node",
+    "on_uncertain": "ends its attempts with the lease of their node",
 }
 """What job keys do that mean something only where schedulers share a store."""
 _FIELD: Final = {"reclaim_after": "reclaim_after_s"}
@@ -102,7 +103,7 @@ def check_nodes(drafts: Mapping[str, Draft], settings: Settings) -> None:
             what = "fires when a machine boots, and on a shared store nobody can say which machine that is"
             draft.spot.error(("schedule",), what, "let a unit of that machine run `pysched trigger`", at_key=True)
         for name, what in _OF_A_CLUSTER.items() if settings.store is None else ():
-            if getattr(draft.job, _FIELD.get(name, name)):
+            if getattr(draft.job, _FIELD.get(name, name)) not in (None, (), OnUncertain.CONTINUE):
                 what += ", and this store is not shared"
                 draft.spot.error((name,), what, "name one with `store: postgresql+psycopg://…`", at_key=True)
 

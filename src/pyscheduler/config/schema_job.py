@@ -36,6 +36,7 @@ from pyscheduler.config.fields import (
     Month,
     Name,
     NameKey,
+    OnUncertainWord,
     OverlapWord,
     RunDateWord,
     ShownText,
@@ -244,6 +245,10 @@ class JobDefaults(Shape):
         "How long a node may be silent, of which nothing can be proved, before its attempt is given up; "
         "else as long as `scheduler.cluster.reclaim_after`.",
         examples=["30m"],
+    )
+    on_uncertain: OnUncertainWord | None = key(
+        "What an attempt does whose node cannot renew its lease: continue, or stop, which ends it as lost.",
+        default="continue",
     )
     agent: Name | None = key("The agent it runs on.")
     agent_tags: list[Name] | None = key("Any agent that has all of these.")

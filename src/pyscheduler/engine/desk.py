@@ -29,6 +29,7 @@ from pyscheduler.model.run import ACTIVE_STATES, UNDECIDED_STATES, Attempt, Logb
 from pyscheduler.rules.admission import Admission, ReadyQueue
 from pyscheduler.rules.dependencies import reopened_by_rerun
 from pyscheduler.rules.evaluate import evaluate
+from pyscheduler.rules.leases import window_of
 from pyscheduler.rules.lifecycle import Decision, ImpossibleTransition, decide
 from pyscheduler.rules.overlap import meet_overlap_again, waits_for_overlap
 from pyscheduler.rules.retry import after_attempt, ended
@@ -259,7 +260,8 @@ class Desk(Surroundings):
             assert run is not None, f"{run_id} stands in line and is not in the book"
             job = self.config.jobs[run.job]
             self.apply(run, ev.Offered())
-            self.tray.offers.append(Offer(run_id, job.node or "", job.node_tags, job.reclaim_after_s or 0.0))
+            window_s = window_of(job.reclaim_after_s, job.on_uncertain, self.config.settings.cluster.timing)
+            self.tray.offers.append(Offer(run_id, job.node or "", job.node_tags, window_s))
         return len(taken)
 
     def end_attempt(self, run_id: str, number: int, result: AttemptResult, chance: float) -> Run | None:

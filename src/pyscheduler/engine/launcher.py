@@ -29,7 +29,7 @@ from pyscheduler.engine.minding.stopping import Stopper
 from pyscheduler.engine.minding.tidy import status_path
 from pyscheduler.engine.ports import AttemptHandle, AttemptRef, Finished, Found, Launcher, LaunchSpec, Lost, Running
 from pyscheduler.errors import LaunchError
-from pyscheduler.minder import claim, crash, notes
+from pyscheduler.minder import claim, crash, lease, notes
 from pyscheduler.model.result import AttemptResult
 
 __all__ = [
@@ -84,6 +84,8 @@ class MinderLauncher:
         async with self._turns.alone(spec.key):
             lock = await self._locks.work_for(spec.status_path)
             payload = orders.encode(spec, lock=lock)
+            if spec.lease_path is not None:
+                await self._hands(_bind, os.fspath(spec.status_path), os.fspath(spec.lease_path))
             await self._identities(os.fspath(spec.status_path))
             crash.point("launch.created")
             handle = await self._order(MinderHandle(self, self._ref_of(spec)), payload, lock=lock)
@@ -215,6 +217,15 @@ def _create_identity(status: str) -> OSError | None:
     except OSError as error:
         return error
     return None
+
+
+def _bind(status: str, path: str) -> None:
+    """Let the attempt hang on its owner's word, before anything of it is there."""
+    try:
+        lease.bind(status, path)
+    except FileNotFoundError:
+        make_folder(os.path.dirname(status))
+        lease.bind(status, path)
 
 
 def _revoke(status: str, lock: bool) -> str | None:

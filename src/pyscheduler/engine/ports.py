@@ -81,7 +81,9 @@ class LaunchSpec:
 
     `argv` is exec'd as it stands (PATH search in `env`'s PATH). `env` is the job's whole environment but for
     `PYSCHED_ATTEMPT_KEY`, which the minder adds. `stderr_path` None merges stderr into stdout. `status_path` names
-    the attempt's note; its identity file is `<status_path>.pid`, its order to stop `<status_path>.stop`.
+    the attempt's note; its identity file is `<status_path>.pid`, its order to stop `<status_path>.stop`. `lease_path`
+    is where its owner says how long its word holds (`minder/lease.py`): once it does not the attempt is ended, with
+    `lease_grace_s` at most; None: it goes on.
     """
 
     run_id: str
@@ -101,6 +103,8 @@ class LaunchSpec:
     umask: int | None = None
     nice: int | None = None
     limits: Mapping[str, int] = field(default_factory=dict)
+    lease_path: Path | None = None
+    lease_grace_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

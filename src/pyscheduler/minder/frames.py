@@ -7,8 +7,10 @@ pipe in the same form. An order is one line of JSON, the *head*, which is all th
 ```text
 {"key":…,"status":…,"lock":true,"special":false,"tap":null}\n
 {"argv":[…],"env":{…},"cwd":…,"stdout":…,"stderr":…,"timeout_s":…,"kill_grace_s":…,"leftovers":…,
- "user":…,"umask":…,"nice":…,"limits":{…}}
+ "user":…,"umask":…,"nice":…,"limits":{…},"lease_grace_s":…}
 ```
+`lease_grace_s` came later than the rest: an order without it is one whose job goes on whatever becomes of its node.
+
 Reports: minder to nursery over one pipe shared by all (a write of at most PIPE_BUF bytes is never mixed with
 another's), nursery to launcher over the stream socket, in the same form, `u32 length` and one JSON object. They are
 hints: whatever they say stands in a file first, so one may be lost, repeated or late without harm.
@@ -42,6 +44,8 @@ HAND_MAX = 60 * 1024
 TEXT_MAX = 300
 """Characters left of a text in a report that is too long; each may take six bytes."""
 LENGTH = 4
+LATER = ("lease_grace_s",)
+"""Fields that an order may lack: the scheduler that sent it is older than the nursery it has started."""
 
 
 def frame(payload: bytes) -> bytes:
@@ -158,6 +162,7 @@ class Body:
         "cwd",
         "env",
         "kill_grace_s",
+        "lease_grace_s",
         "leftovers",
         "limits",
         "nice",
@@ -170,12 +175,13 @@ class Body:
 
     def __init__(self, fields: dict[str, object]) -> None:
         for name in self.__slots__:
-            setattr(self, name, fields[name])
+            setattr(self, name, fields.get(name) if name in LATER else fields[name])
 
     argv: list[str]
     cwd: str
     env: dict[str, str]
     kill_grace_s: float
+    lease_grace_s: float | None
     leftovers: str
     limits: dict[str, int]
     nice: int | None

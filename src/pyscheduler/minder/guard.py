@@ -3,6 +3,7 @@
 The minder steps one of these, the nursery one for each ward; neither blocks in here but for the disk. What always
 holds: the lock is ours; the group is signalled only while the leader is unreaped; the note is on disk before the
 leader is reaped; who ended the job is written before the first signal. Durations are CLOCK_MONOTONIC seconds.
+A job that must not outlive its node's lease is ended like one that is out of time, whatever had been begun with it.
 
 ```text
 RUNS ──timeout, order──▶ TERM ──grace──▶ KILL ──10 s──▶ NOTE ──on disk──▶ DONE
@@ -15,8 +16,9 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
-from . import crash, kernel, kin, notes
+from . import crash, kernel, kin, lease, notes
 from .noting import NoteWriter
 
 RUNS, TERM, KILL, NOTE, DONE = range(5)
@@ -53,6 +55,7 @@ class Guard:
         self._last_look = 0.0
         self._ends_tree = False
         self._whole = True
+        self._term = None if identity.limits.lease_grace_s is None else lease.Term(self._word)
 
     @property
     def leader(self) -> int | None:
@@ -114,11 +117,20 @@ class Guard:
         timeout = self.identity.limits.timeout_s
         return None if timeout is None else self.identity.monotonic + timeout
 
+    def _term_at(self, now: float) -> float | None:
+        """Return when its node's word has to be looked up again: soon after its deadline on the other clock."""
+        term = self._term
+        if term is None or term.is_over or self._phase > TERM:
+            return None
+        return now if term.until is None else now + max(0.0, term.until - lease.boot_now())
+
     def step(self, now: float) -> bool:
         """Do what is due; True once the note is on disk."""
         leader = self.leader
         if self._phase == RUNS:
             self._step_running(leader, now)
+        if self._phase in (RUNS, TERM) and leader is not None:
+            self._step_lease(now)
         if self._phase in (TERM, KILL) and leader is not None:
             self._step_ending(leader, now)
         if self._phase == NOTE and (self._due is None or now >= self._due):
@@ -169,6 +181,18 @@ class Guard:
             self._tree.bury(leader)
             if (due := self.deadline()) is not None and now >= due:
                 self._stop("timeout", self.identity.limits.kill_grace_s, now)
+
+    def _word(self) -> float | None:
+        return lease.read(lease.link_path(self.status))
+
+    def _step_lease(self, now: float) -> None:
+        """End the job where nobody vouches for its node any more; one that is being ended gets no longer for it."""
+        term, limits = self._term, self.identity.limits
+        if term is None or term.is_over or limits.lease_grace_s is None or not term.look(lease.boot_now()):
+            return
+        if self._end is None and self.stopped_by is None:
+            self._reason = lease.REASON
+        self._stop("lease", min(limits.kill_grace_s, limits.lease_grace_s), now)
 
     def _stop(self, by: str, grace_s: float, now: float) -> None:
         leader = self.leader
@@ -225,7 +249,7 @@ class Guard:
 
     def wake_at(self) -> float | None:
         """Return when to step next: the deadline, or soon while a tree is being ended."""
-        due = self.deadline()
+        due = _sooner(self.deadline(), self._term_at(time.monotonic()))
         if self._phase in (TERM, KILL) and self._end is not None:
             soon = self._last_look + LOOK_S
             return soon if due is None else min(soon, due)
@@ -279,3 +303,9 @@ class Guard:
                 return
             self._place.close()
         self._phase, self._due = DONE, None
+
+
+def _sooner(one: float | None, other: float | None) -> float | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return min(one, other)

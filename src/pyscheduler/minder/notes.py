@@ -8,7 +8,7 @@ ignored.
 
 ```text
 {"v":1,"key":…,"pid":…,"start_ticks":…,"started_at":…,"boot_id":…,"minder_at":…,"monotonic":…,
- "nursery":{"pid":…,"start_ticks":…},"timeout_s":…,"kill_grace_s":…,"leftovers":…}
+ "nursery":{"pid":…,"start_ticks":…},"timeout_s":…,"kill_grace_s":…,"leftovers":…,"lease_grace_s":…}
                                                       the minder, before it starts the job
 {"job":{"pid":…,"start_ticks":…}}                     the job, right after it started
 {"guardian":{"pid":…,"start_ticks":…}}                the nursery, once it took over
@@ -102,12 +102,18 @@ class Proc:
 
 
 class Limits:
-    """What a guardian enforces by itself. Durations in seconds of CLOCK_MONOTONIC."""
+    """What a guardian enforces by itself. Durations in seconds of CLOCK_MONOTONIC.
 
-    __slots__ = ("kill_grace_s", "leftovers", "timeout_s")
+    `lease_grace_s` is what the job gets to end once nobody vouches for its node (`lease.py`); None: it goes on.
+    """
 
-    def __init__(self, timeout_s: float | None, kill_grace_s: float, leftovers: str) -> None:
+    __slots__ = ("kill_grace_s", "lease_grace_s", "leftovers", "timeout_s")
+
+    def __init__(
+        self, timeout_s: float | None, kill_grace_s: float, leftovers: str, lease_grace_s: float | None = None
+    ) -> None:
         self.timeout_s, self.kill_grace_s, self.leftovers = timeout_s, kill_grace_s, leftovers
+        self.lease_grace_s = lease_grace_s
 
 
 class Identity:
@@ -164,6 +170,7 @@ class Identity:
                 "timeout_s": self.limits.timeout_s,
                 "kill_grace_s": self.limits.kill_grace_s,
                 "leftovers": self.limits.leftovers,
+                "lease_grace_s": self.limits.lease_grace_s,
             }
         )
 
@@ -223,6 +230,7 @@ def _read_v1(first: dict[str, object], later: list[dict[str, object]]) -> Identi
             _number(first.get("timeout_s")),
             _number(first.get("kill_grace_s")) or 0.0,
             str(first.get("leftovers") or "leave"),
+            _number(first.get("lease_grace_s")),
         ),
     )
     for entry in later:

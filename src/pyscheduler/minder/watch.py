@@ -88,7 +88,7 @@ class Minder:
             started_at=notes.instant(),
             minder_at=self._born,
             monotonic=time.monotonic(),
-            limits=notes.Limits(body.timeout_s, body.kill_grace_s, body.leftovers),
+            limits=notes.Limits(body.timeout_s, body.kill_grace_s, body.leftovers, body.lease_grace_s),
         )
 
     def _start(self, guard: Guard, order: frames.Order, body: frames.Body, pipes: tap.Pipes | None) -> tap.Tap | None:

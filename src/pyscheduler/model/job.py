@@ -72,6 +72,13 @@ class Criticality(IntEnum):
         return self.name.lower()
 
 
+class OnUncertain(StrEnum):
+    """What an attempt does whose node may have lost its lease: it goes on, or its minder ends it."""
+
+    CONTINUE = "continue"
+    STOP = "stop"
+
+
 class Leftovers(StrEnum):
     """What becomes of processes that outlive a job's normal end."""
 
@@ -269,6 +276,7 @@ class Job:
     node_tags: tuple[str, ...] = ()
     on_lost: str | None = None
     reclaim_after_s: float | None = None
+    on_uncertain: OnUncertain = OnUncertain.CONTINUE
     agent: str | None = None
     agent_tags: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()

@@ -15,10 +15,11 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Final
 
+from pyscheduler.model.job import OnUncertain
 from pyscheduler.model.lease import DAY_S, Seen, Timing
 from pyscheduler.timetable.wording import duration_s
 
-__all__ = ["LONGEST_S", "Observer", "Timing", "Trust", "seconds", "timing"]
+__all__ = ["LONGEST_S", "Observer", "Timing", "Trust", "seconds", "timing", "window_of"]
 
 LONGEST_S: Final = 10 * 366 * DAY_S
 """Ten years: more is a slip of the pen."""
@@ -144,6 +145,16 @@ _RELATIONS: Final[tuple[tuple[Callable[[_Times], bool], str], ...]] = (
     ),
     (lambda t: t["wedge"] >= t["heartbeat"], "The wedge time must not be shorter than the heartbeat."),
 )
+
+
+def window_of(reclaim_after_s: float | None, on_uncertain: OnUncertain, times: Timing) -> float:
+    """Return how long a silent owner keeps a run's started attempt, 0 for as long as the scheduler says. DESIGN 6.
+
+    One that is ended when its owner's lease is in doubt needs no longer than that takes.
+    """
+    if reclaim_after_s is not None:
+        return reclaim_after_s
+    return times.lease_s + times.kill_grace_s if on_uncertain is OnUncertain.STOP else 0.0
 
 
 class Trust:

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from pyscheduler.lengths import length
 from pyscheduler.model.firing import Firing
-from pyscheduler.model.job import Job
+from pyscheduler.model.job import Job, OnUncertain
 from pyscheduler.model.run import Attempt, Cause, Run, RunState
 from pyscheduler.rules.dependencies import Say, Upstream, combined, verdict
 
@@ -141,6 +141,8 @@ def _why_running(run: Run, job: Job | None, facts: RunFacts, say: SayTime) -> Wo
     extra = f": {run.reason}" if run.reason else ""
     if job is not None and job.reclaim_after_s is not None:
         extra += f"; a node that falls silent keeps it for {length(job.reclaim_after_s)}"
+    if job is not None and job.on_uncertain is OnUncertain.STOP:
+        extra += "; it is ended where its node cannot renew its lease"
     return Culprit.RUNNING, since + extra, f"its own end, or pysched kill {run.run_id}"
 
 

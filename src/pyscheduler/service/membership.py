@@ -17,23 +17,28 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
+from pyscheduler.api.sight import Glance
 from pyscheduler.cluster import arrears
+from pyscheduler.cluster.ear import Ear
 from pyscheduler.cluster.evidence import Evidence
 from pyscheduler.cluster.identity import identity
 from pyscheduler.cluster.node import Node
 from pyscheduler.cluster.recipes import Recipes
 from pyscheduler.cluster.succession import Successor
+from pyscheduler.cluster.vouching import LeaseFile
 from pyscheduler.config import Config
 from pyscheduler.config.stored import has_texts_of
 from pyscheduler.engine.machine import boot_id
+from pyscheduler.engine.pauses import Pauses
 from pyscheduler.engine.ports import Clock, Launcher
 from pyscheduler.engine.prune import runs_in
 from pyscheduler.errors import StoreError, StoreUnavailable
-from pyscheduler.model.config_record import ConfigRecord
+from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
 from pyscheduler.model.lease import Identity
 from pyscheduler.store import Store
 from pyscheduler.store.claims import AuthorityRow, Claims
-from pyscheduler.store.claims.opening import open_door
+from pyscheduler.store.claims.opening import open_door, open_hints
+from pyscheduler.store.hints import Hint
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -47,6 +52,8 @@ FREE_S: Final = 2.0
 """How long an authority that we gave away may be seen free: then the others cannot, or will not, and we try again."""
 TRY_AGAIN_S: Final = 1.0
 TIDY_S: Final = 3600.0
+READY_S: Final = 5.0
+"""How long a question waits for a configuration that has just been put in force, and for one before it."""
 FENCED_END_S: Final = 15.0
 """How long the attempts of a fenced incarnation may take to end before the next one begins."""
 
@@ -74,7 +81,8 @@ class Membership:
         self._hands = ThreadPoolExecutor(2, thread_name_prefix="pysched-lease")
         self._reader: Store | None = None
         self._claims: Claims | None = None
-        self._fenced: set[str] = set()
+        self._fenced: frozenset[str] = frozenset()
+        self._ear: Ear | None = None
         self._no_try_before, self._free_since = 0.0, float("inf")
         self._led = 0
         """The last epoch that was ours."""
@@ -114,6 +122,7 @@ class Membership:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Be a node until told to stop: one incarnation after the other."""
+        self._ear = Ear(open_hints(self._url), self._hear)
         while not stop.is_set():
             try:
                 await self._one_life()
@@ -122,6 +131,17 @@ class Membership:
                 log.warning("this node cannot reach its store: %s", error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), TRY_AGAIN_S)
+
+    def _hear(self, hints: frozenset[Hint]) -> None:
+        """Look at once at what a hint tells of."""
+        if Hint.NEWS in hints:
+            self.on_news()
+        if Hint.FREE in hints:
+            self._wish_looks.set()
+        if self.node is not None and Hint.OFFERED in hints:
+            self.node.hint()
+        if self.node is not None and Hint.ASKED in hints:
+            self.node.hurry()
 
     async def _one_life(self) -> None:
         if self._reader is None:
@@ -137,6 +157,8 @@ class Membership:
             boot_id=self._boot_id,
             folders=(self._state_dir, self._config.settings.log_dir),
             on_news=lambda: self.on_news(),
+            is_hinted=lambda: self._ear is not None and self._ear.listening,
+            word=LeaseFile.of(claims),
         )
         try:
             await node.open()
@@ -180,9 +202,7 @@ class Membership:
         successor = Successor(node, node, self._evidence, Path(self._state_dir), self._boot_id, adopts=True)
         while True:
             try:
-                await successor.look()
-                rows = await asyncio.to_thread(node.claims.nodes)
-                self._fenced = {row.inc_id for row in rows if row.fenced_at is not None}
+                self._fenced = await successor.look()
             except StoreError as error:
                 log.warning("others cannot be looked at now: %s", error)
                 self._evidence.forget()
@@ -216,7 +236,7 @@ class Membership:
         """Stop being a node: what runs goes on under its minders, and the next process here adopts it."""
         if self.node is not None:
             await self.node.stop()
-        for each in (self._claims, self._reader):
+        for each in (self._ear, self._claims, self._reader):
             if each is not None:
                 await asyncio.to_thread(each.close)
         self._hands.shutdown(wait=False, cancel_futures=True)
@@ -266,10 +286,10 @@ class Membership:
                 wait.cancel()
 
     async def _pause(self, stop: asyncio.Event, seconds: float) -> None:
-        self._wish_looks.clear()
         waits = [asyncio.create_task(each.wait()) for each in (stop, self._wish_looks)]
         try:
             await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            self._wish_looks.clear()  # not before: what was heard while we looked is one more look
         finally:
             for wait in waits:
                 wait.cancel()
@@ -349,6 +369,29 @@ class Membership:
         except (StoreError, OSError) as error:
             log.warning("configuration %d cannot be made ready now: %s", version, error)
 
+    async def glance(self) -> Glance | None:
+        """Return what a standby answers by: the store, and the configuration that is in force at this instant.
+
+        None where there is no configuration yet, or none that can be used here. Raises StoreError.
+        """
+        latest, pauses = await asyncio.to_thread(_in_force, self.reader)
+        if latest is None:
+            return None
+        await self._be_ready(latest.version)
+        config = self.recipes.at_hand(latest.version)
+        if config is None or config.digest != latest.digest:
+            return None
+        return Glance(config, self.reader, self._clock, pauses)
+
+    async def _be_ready(self, version: int) -> None:
+        """Wait a while for a version, if it is not at hand and can be."""
+        for _ in range(2):  # another version may be on its way
+            if version in self.recipes:
+                return
+            self._make_ready(version)
+            assert self._readying is not None
+            await asyncio.wait((self._readying,), timeout=READY_S)
+
     async def config_for(self, store: Store, own: Config, read_at: datetime) -> Config:
         """Return what a new authority puts in force: the store's configuration, unless ours was read after it was made.
 
@@ -364,3 +407,9 @@ class Membership:
         if not is_the_same:
             log.info("configuration %d of the store goes on; our own file differs from it", record.version)
         return config
+
+
+def _in_force(store: Store) -> tuple[ConfigVersion | None, Pauses]:
+    """Return which configuration is in force, None where there is none yet, and what is paused."""
+    latest = store.config_versions(1)
+    return next(iter(latest), None), Pauses.from_text(store.engine_values().get("paused"))

@@ -1,13 +1,19 @@
 """In front of a standby's application: what it cannot answer itself goes to the scheduler that leads. DESIGN 6.
 
+What the store and the configuration in force can tell is answered here (`BY_STORE`), whether anybody leads or not, by a
+glance that is taken for each request (`api/sight.py`). Where there is none to be had it is passed on like all else. So
+it is while a standby takes the lead: then nothing is passed on any more, and all else waits for the engine.
+
 Who asks is found out here, by this machine's own door, and vouched for (`api/afar.py`): so `pysched` on any node speaks
-to the cluster. Whoever shows a token or a session is passed on with it instead, and judged there. Where nobody leads,
-its address is not known, it does not answer, or our own store is out of reach, the answer is 503 and says which.
+to the cluster. What is passed on for a token goes with it instead, and is judged there; whatever comes with a session
+is passed on, because who leads keeps them. Where nobody leads, its address is not known, it does not answer, or our own
+store is out of reach, the answer is 503 and says which.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import suppress
 from typing import Final, Protocol
 
@@ -18,11 +24,17 @@ from pyscheduler.api.callers import Caller, Via
 from pyscheduler.api.door import Door
 from pyscheduler.api.host import Host, Phase
 from pyscheduler.api.problems import answer_to
+from pyscheduler.api.sight import GLANCE, Glance
 from pyscheduler.errors import PyschedError, StoreError, StoreUnavailable, TooLarge, Unavailable
 from pyscheduler.store.claims import AuthorityRow
 
 OWN: Final = frozenset({"/healthz", "/readyz", "/metrics", "/api/health"})
 """What a standby says for itself."""
+LOOKS: Final = frozenset({"GET", "HEAD"})
+BY_STORE: Final = re.compile(
+    r"/api/(runs(/[^/]+(/log)?)?|attempts|events|jobs(/[^/]+)?|next|alerts(/dead)?|audit)", re.ASCII
+)
+"""What a standby answers by its store."""
 MOST_BODY: Final = 1024 * 1024
 READ_S: Final = 5.0
 """How long the head of an answer to a question may take; an action waits for the disk."""
@@ -42,6 +54,7 @@ class Member(Protocol):
     @property
     def cut_off(self) -> StoreError | None: ...
     def other_that_leads(self, row: AuthorityRow | None) -> str: ...
+    async def glance(self) -> Glance | None: ...
 
 
 class Relay:
@@ -59,7 +72,9 @@ class Relay:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer here, or have it answered."""
-        if scope["type"] != "http" or self._host.standing.phase is not Phase.STANDBY or _is_own(scope):
+        phase = self._host.standing.phase
+        is_rising = phase is Phase.STARTING and self._member.leader is not None
+        if scope["type"] != "http" or not (phase is Phase.STANDBY or is_rising) or _is_own(scope):
             await self._app(scope, receive, send)
             return
         try:
@@ -67,9 +82,26 @@ class Relay:
         except PyschedError:
             caller = None
         try:
-            await self._pass_on(scope, receive, send, caller)
+            glance = await self._glance(scope, caller)
+            if glance is None and not is_rising:
+                await self._pass_on(scope, receive, send, caller)
+                return
         except PyschedError as error:
             await answer_to(error)(scope, receive, send)
+            return
+        before = GLANCE.set(glance)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            GLANCE.reset(before)
+
+    async def _glance(self, scope: Scope, caller: Caller | None) -> Glance | None:
+        """Return what to answer a request by here; None where it is to be passed on. Raises StoreError."""
+        is_known = caller is not None and caller.via not in (Via.SESSION, Via.LINK)
+        is_told_here = scope["method"] in LOOKS and BY_STORE.fullmatch(scope["path"]) is not None
+        if not is_known or not is_told_here or self._member.cut_off is not None:
+            return None
+        return await self._member.glance()
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send, caller: Caller | None) -> None:
         if (cut_off := self._member.cut_off) is not None:

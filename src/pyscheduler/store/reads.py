@@ -44,6 +44,10 @@ class Reads(ABC):
     @abstractmethod
     def _read(self, work: Callable[[Snapshot], T], /) -> T: ...
 
+    def _glance(self, work: Callable[[Snapshot], T], /) -> T:
+        """Answer a question that is asked again and again and is one statement."""
+        return self._read(work)
+
     # ----------------------------------------------------------------------- reads for an engine's start
 
     def open_runs(self) -> list[Run]:
@@ -122,7 +126,7 @@ class Reads(ABC):
 
     def running_attempts(self) -> list[tuple[str | None, Attempt]]:
         """Return the owner and the latest attempt of every running run; without an owner its end is known."""
-        return self._read(sharing.running)
+        return self._glance(sharing.running)
 
     def owner_of(self, run_id: str, attempt: int) -> str | None:
         """Return the incarnation that ran an attempt, None where no claim was made for it."""

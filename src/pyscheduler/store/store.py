@@ -94,6 +94,10 @@ class Store(Reads):
         The work may be done twice, each time in a new transaction, where another one was in the way.
         """
 
+    def alone(self, work: Callable[[Transaction], T]) -> T:
+        """Do work that is one statement."""
+        return self.write(work)
+
     def apply(self, batch: Batch) -> None:
         """Save the batch whole; it is durable when this returns. Raises StoreError, NaiveTime."""
         steps = write.steps_of(batch)

@@ -45,7 +45,7 @@ def test_a_pass_that_was_held_off_does_not_say_that_nothing_is_due(world: World)
     """Its exit code is neither that of a pass that was let nor that of a failure."""
     typed = Typed(world)
     typed.write({"job": f'{{command: "true", schedule: "{NEVER}"}}'})
-    with a_dead_leader(world):
+    with a_dead_leader(world, authority_lease=3600.0, authority_heartbeat=3.0, authority_observe=9.0):
         code, out, _ = typed.run("tick", "--json")
         assert (code, json.loads(out)["started"]) == (3, 0)
         assert json.loads(out)["held_off"].endswith(" s ago; nothing was made")

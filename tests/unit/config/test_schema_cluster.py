@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyscheduler.config import Config, ConfigError, load_config
+from pyscheduler.model.job import OnUncertain
 
 HEAD = """
 scheduler:
@@ -71,9 +72,14 @@ def test_a_short_secret_is_refused(tmp_path: Path) -> None:
     assert "16 characters" in refused(tmp_path, "secret: short")
 
 
-def test_what_is_not_active_yet_is_an_unknown_key(tmp_path: Path) -> None:
-    """No silent narrowing: nobody believes in a key that does nothing."""
-    assert "on_uncertain" in refused(tmp_path, "", ", on_uncertain: stop")
+def test_what_to_do_in_doubt_is_continue_or_stop(tmp_path: Path) -> None:
+    """Nothing else, and nothing on a store whose schedulers have no leases."""
+    assert loaded(tmp_path, "", ", on_uncertain: stop").jobs["load"].on_uncertain is OnUncertain.STOP
+    assert loaded(tmp_path, "").jobs["load"].on_uncertain is OnUncertain.CONTINUE
+    assert "is none of continue, stop" in refused(tmp_path, "", ", on_uncertain: wait")
+    alone = "jobs:\n  load: {command: 'true', schedule: manual%s%s}\n"
+    assert "ends its attempts with the lease of their node" in refused(tmp_path, "", ", on_uncertain: stop", text=alone)
+    assert loaded(tmp_path, "", ", on_uncertain: continue", text=alone).jobs["load"].node is None
 
 
 def test_a_boot_is_no_firing_of_a_cluster(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ BODY = {
     "umask": None,
     "nice": None,
     "limits": {"core": 0},
+    "lease_grace_s": 0.5,
 }
 
 
@@ -53,6 +54,16 @@ def test_an_orders_head_is_read_and_its_body_kept_as_it_came() -> None:
     assert (order.key, order.status, order.lock, order.special, order.tap) == ("k", "/s/k.json", True, False, 1000)
     body = order.body()
     assert {name: getattr(body, name) for name in BODY} == BODY
+
+
+def test_an_order_of_an_older_scheduler_is_read() -> None:
+    """It says nothing of leases: its job goes on whatever becomes of its node."""
+    older = {name: value for name, value in BODY.items() if name != "lease_grace_s"}
+    order = frames.Order(json.dumps(HEAD).encode() + b"\n" + json.dumps(older).encode() + b"\n")
+    assert order.body().lease_grace_s is None
+    del older["limits"]
+    with pytest.raises(KeyError):
+        frames.Order(json.dumps(HEAD).encode() + b"\n" + json.dumps(older).encode() + b"\n").body()
 
 
 def test_a_begun_order_gives_its_memory_back_unless_its_output_may_be_taken_over() -> None:

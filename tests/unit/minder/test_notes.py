@@ -60,13 +60,17 @@ def test_what_is_written_is_read_back() -> None:
         started_at="s",
         minder_at="m",
         monotonic=1.5,
-        limits=notes.Limits(None, 2.0, "kill"),
+        limits=notes.Limits(None, 2.0, "kill", 0.5),
     )
     found = notes.parse_identity(written.first_line())
     assert found is not None
     for name in ("key", "minder", "nursery", "boot_id", "started_at", "minder_at", "monotonic", "job", "guardian"):
         assert getattr(found, name) == getattr(written, name), name
-    assert (found.limits.timeout_s, found.limits.kill_grace_s, found.limits.leftovers) == (None, 2.0, "kill")
+    limits = found.limits
+    assert (limits.timeout_s, limits.kill_grace_s, limits.leftovers, limits.lease_grace_s) == (None, 2.0, "kill", 0.5)
+    older = notes.parse_identity(written.first_line().replace(b',"lease_grace_s":0.5', b""))
+    assert older is not None
+    assert older.limits.lease_grace_s is None
 
 
 def test_a_guardian_is_the_minder_until_another_is_named() -> None:

@@ -8,8 +8,9 @@ from decimal import Decimal
 
 import pytest
 
+from pyscheduler.model.job import OnUncertain
 from pyscheduler.model.lease import Seen, Timing
-from pyscheduler.rules.leases import LONGEST_S, Observer, Trust, seconds, timing
+from pyscheduler.rules.leases import LONGEST_S, Observer, Trust, seconds, timing, window_of
 
 
 @pytest.mark.parametrize(
@@ -216,3 +217,11 @@ def test_who_is_gone_is_forgotten() -> None:
     observer.keep(frozenset("y"))
     assert observer.stood_still("x") is None
     assert observer.stood_still("y") is not None
+
+
+def test_a_runs_window_is_its_jobs_own_or_what_ending_it_takes() -> None:
+    """What the job says wins; `stop` needs no longer than lease and kill_grace; else the scheduler's counts (0)."""
+    times = timing(lease=60, kill_grace=4)
+    assert window_of(None, OnUncertain.CONTINUE, times) == 0
+    assert window_of(None, OnUncertain.STOP, times) == 64
+    assert window_of(5.0, OnUncertain.CONTINUE, times) == window_of(5.0, OnUncertain.STOP, times) == 5

@@ -41,6 +41,7 @@ def encode(spec: LaunchSpec, *, lock: bool) -> bytes:
         "timeout_s": spec.timeout_s,
         "kill_grace_s": spec.kill_grace_s,
         "leftovers": spec.leftovers,
+        "lease_grace_s": None if spec.lease_path is None else spec.lease_grace_s,
         "user": spec.user,
         "umask": spec.umask,
         "nice": spec.nice,

@@ -37,6 +37,7 @@ def result_of(note: Mapping[str, object]) -> AttemptResult:
         leftovers=_pids(note.get("leftovers")),
         cpu_s=_float(usage.get("cpu_s")),
         max_rss_bytes=_int(usage.get("max_rss_bytes")),
+        note=(_text(note.get("reason")) or "") if note.get("stopped_by") == "lease" else "",
     )
 
 

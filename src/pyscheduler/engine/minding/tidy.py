@@ -16,14 +16,22 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from pyscheduler.engine.minding import locktest
-from pyscheduler.minder import claim, notes
+from pyscheduler.minder import claim, lease, notes
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-ENDINGS: Final = ("", notes.IDENTITY, notes.STOP, notes.BLOCK, notes.STOP + notes.BLOCK)
+ENDINGS: Final = (
+    "",
+    notes.IDENTITY,
+    notes.STOP,
+    notes.BLOCK,
+    notes.STOP + notes.BLOCK,
+    lease.LINK,
+    lease.LINK + notes.BLOCK,
+)
 """Everything that may lie at a note's path, the note first: without it the rest says less, never more."""
 ASK_AT_ONCE: Final = 200
-_NAME: Final = re.compile(r"(?P<stem>.+\.(?P<key>[A-Za-z0-9_-]+)\.json)(?:\.pid|\.stop|\.new|\.stop\.new)?")
+_NAME: Final = re.compile(r"(?P<stem>.+\.(?P<key>[A-Za-z0-9_-]+)\.json)(?:\.pid|(?:\.stop|\.lease)?(?:\.new)?)")
 
 
 class InThread(Protocol):

@@ -71,7 +71,6 @@ _LOOK: Final = compiled(
     .select_from(schema.leases.outerjoin(_holder, _holder.c.name == leases.holder_inc))
     .where(_row)
 )
-_CLOCK: Final = compiled(select(db_now()))
 
 
 def take(on: Transaction, me: Identity, timing: Timing, seen: Seen | None) -> int | None:
@@ -101,12 +100,11 @@ def resign(on: Transaction, me: Identity, epoch: int) -> None:
         on.hint(Hint.FREE)
 
 
-def look(on: Transaction) -> AuthorityRow:
-    """Return who is the authority. Before the first registration there is none."""
+def look(on: Transaction) -> AuthorityRow | None:
+    """Return who is the authority; None before the first registration. One statement."""
     found = on.rows(_LOOK)
     if not found:
-        ((now,),) = on.rows(_CLOCK)
-        found = [(0, None, 0, None, None, 1, "", "", 0, now)]
+        return None
     epoch, holder, hb_seq, renewed_at, lease_until, released, address, node, version, now = found[0]
     return AuthorityRow(
         epoch=epoch,

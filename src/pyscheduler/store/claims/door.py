@@ -33,6 +33,10 @@ class Door(Protocol):
         """Do the work in one transaction that is durable on return. Raises StoreError; see above."""
         ...
 
+    def alone(self, work: Callable[[Transaction], T]) -> T:
+        """Do work that is one statement, which is a transaction by itself: as `write`, with fewer words to a server."""
+        ...
+
     def close(self) -> None:
         """Let go of every connection. Harmless when closed."""
         ...

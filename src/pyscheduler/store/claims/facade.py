@@ -62,7 +62,7 @@ class Claims:
 
         Take the boot clock *before* the call: the local trust deadline counts from then (`rules.leases.Trust`).
         """
-        return self._heart.write(lambda on: nodes.heartbeat(on, self.me, self.timing))
+        return self._heart.alone(lambda on: nodes.heartbeat(on, self.me, self.timing))
 
     def stop(self) -> None:
         """Say that I am stopping: I claim nothing more, and others see it. Heartbeats go on until the last end."""
@@ -89,7 +89,7 @@ class Claims:
         """
         where, having = self.me.node if node is None else node, tuple(self.me.tags if tags is None else tags)
         of = None if jobs is None else tuple(jobs)
-        return self.door.write(lambda on: granting.claim(on, self.me, count, where, having, of))
+        return self.door.alone(lambda on: granting.claim(on, self.me, count, where, having, of))
 
     def start(self, starts: Sequence[Start]) -> set[str]:
         """S3: mark claimed runs as started and write their attempts; returns the run ids that may start now.
@@ -129,12 +129,12 @@ class Claims:
 
     def owned(self, inc_id: str | None = None) -> list[Owned]:
         """S8: every run that is mine (or that incarnation's), claimed or started, by run_id."""
-        return self.door.write(lambda on: granting.owned(on, inc_id or self.me.inc_id))
+        return self.door.alone(lambda on: granting.owned(on, inc_id or self.me.inc_id))
 
     def revoked(self, run_ids: Iterable[str]) -> list[Owned]:
         """Return these runs' attempts that were revoked and of whose end nobody has told, as they were owned."""
         wanted = sorted(set(run_ids))
-        return self.door.write(lambda on: granting.revoked(on, wanted))
+        return self.door.alone(lambda on: granting.revoked(on, wanted))
 
     # ----------------------------------------------------------------------- what the dead leave
 
@@ -173,7 +173,7 @@ class Claims:
 
         `name` is an `inc_id` or AUTHORITY, whose mark is of one epoch.
         """
-        return self.door.write(lambda on: nodes.stale(on, name, self.timing))
+        return self.door.alone(lambda on: nodes.stale(on, name, self.timing))
 
     # ----------------------------------------------------------------------- authority
 
@@ -187,7 +187,7 @@ class Claims:
 
     def renew_authority(self, epoch: int) -> bool:
         """S10: False says that the authority is lost: step down now."""
-        return self._heart.write(lambda on: authority.renew(on, self.me, self.timing, epoch))
+        return self._heart.alone(lambda on: authority.renew(on, self.me, self.timing, epoch))
 
     def resign(self, epoch: int) -> None:
         """S14: let go of the authority, after everything under that epoch has ended. Harmless when it is lost."""
@@ -199,7 +199,8 @@ class Claims:
 
     def authority(self) -> AuthorityRow:
         """Return who is the authority, and what a watcher compares (`rules.leases.Observer`)."""
-        return self.door.write(authority.look)
+        row = self.door.alone(authority.look)
+        return AuthorityRow.nobody(self.now()) if row is None else row
 
     # ----------------------------------------------------------------------- runs of tick and work, the engine's offers
 
@@ -213,11 +214,15 @@ class Claims:
     def watermarks(self, jobs: Iterable[str]) -> Mapping[str, datetime]:
         """Return up to when each job's firings have been made into runs; a job without one was never looked at."""
         wanted = tuple(jobs)
-        return self.door.write(lambda on: making.watermarks(on, wanted))
+        return self.door.alone(lambda on: making.watermarks(on, wanted))
 
     def admit(self, epoch: int) -> list[str]:
         """S13 for the runs of `tick` and `work`: offer again those whose wait for a retry is over. AuthorityLost."""
         return self.guarded(epoch).write(making.admit)
+
+    def ripe_at(self) -> tuple[datetime, datetime | None]:
+        """Return the database's clock, and when `admit` has something to do; None: no run waits for a retry."""
+        return self.door.alone(making.ripe_at)
 
     def offer(self, epoch: int, offers: Sequence[Offer]) -> set[str]:
         """Offer queued runs that nobody owns; returns the run ids that are offered now. AuthorityLost."""
@@ -240,11 +245,11 @@ class Claims:
 
     def strays(self) -> list[Held]:
         """Return runs that belong to a fenced incarnation: there are none, and one that is found is an alarm."""
-        return self.door.write(revoking.strays)
+        return self.door.alone(revoking.strays)
 
     def nodes(self) -> list[NodeRow]:
         """Return every incarnation that is not fenced, and those that were within the last hour, the eldest first."""
-        return self.door.write(nodes.listed)
+        return self.door.alone(nodes.listed)
 
     def drain(self, node: str, *, undo: bool = False) -> list[str]:
         """Let a node (its name or an inc_id) take nothing new, or again; returns the incarnations it concerns."""
@@ -259,7 +264,7 @@ class Claims:
 
     def now(self) -> datetime:
         """Return the database's clock."""
-        return self.door.write(nodes.now)
+        return self.door.alone(nodes.now)
 
     def close(self) -> None:
         """Close both doors."""

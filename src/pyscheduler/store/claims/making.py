@@ -103,6 +103,14 @@ _RIPE: Final = on_index(
     schema.runs,
     "runs_open",
 )
+_RIPE_AT: Final = compiled(
+    select(
+        db_now(),
+        select(func.min(runs.not_before))
+        .where(text(schema.IS_OPEN), runs.state == RunState.RETRY_WAIT, runs.on_lost != OnLost.ENGINE)
+        .scalar_subquery(),
+    )
+)
 ADMIT: Final = compiled(
     update_run(state="queued", offered_at=db_now(), queued_at=db_now(), not_before=null())
     .where(runs.run_id.in_(_RIPE), runs.state == RunState.RETRY_WAIT, runs.owner_inc.is_(None))
@@ -145,7 +153,7 @@ CANCEL: Final = compiled(
 
 def materialise(on: Transaction, occurrences: Sequence[Occurrence], watermarks: Sequence[Watermark]) -> list[str]:
     """S12. Watermarks are moved in the order of the jobs' names; runs are offered in the order of their instants."""
-    moved = {mark.job for mark in sorted(watermarks, key=lambda mark: mark.job) if _move(on, mark)}
+    moved = _move(on, watermarks)
     due = sorted(
         (one for one in occurrences if one.job in moved), key=lambda one: (one.scheduled_at, one.job, one.run_date)
     )
@@ -173,13 +181,18 @@ def _run(one: Occurrence, place: int) -> dict[str, Any]:
     }
 
 
-def _move(on: Transaction, mark: Watermark) -> bool:
-    values = {"which": WATERMARK + mark.job, "becomes": str(rows.micros(mark.becomes))}
-    if mark.was is None:
-        return bool(on.rows(_BEGIN, **values))
-    if mark.becomes < mark.was:  # I16: it never moves back
-        return False
-    return bool(on.rows(_MOVE, was=str(rows.micros(mark.was)), **values))
+def _move(on: Transaction, marks: Sequence[Watermark]) -> set[str]:
+    """Move watermarks; returns the jobs whose mark was as the caller saw it. I16: none moves back."""
+    wanted = sorted((mark for mark in marks if mark.was is None or mark.becomes >= mark.was), key=lambda mark: mark.job)
+    begun = [mark for mark in wanted if mark.was is None]
+    known = [(mark, mark.was) for mark in wanted if mark.was is not None]
+    answers = on.each(_BEGIN, [_becomes(mark) for mark in begun])
+    answers += on.each(_MOVE, [_becomes(mark) | {"was": str(rows.micros(was))} for mark, was in known])
+    return {key.removeprefix(WATERMARK) for answer in answers for (key,) in answer}
+
+
+def _becomes(mark: Watermark) -> dict[str, Any]:
+    return {"which": WATERMARK + mark.job, "becomes": str(rows.micros(mark.becomes))}
 
 
 def watermarks(on: Transaction, jobs: Sequence[str]) -> Mapping[str, datetime]:
@@ -194,6 +207,12 @@ def admit(on: Transaction) -> list[str]:
     if run_ids:
         on.hint(Hint.OFFERED)
     return run_ids
+
+
+def ripe_at(on: Transaction) -> tuple[datetime, datetime | None]:
+    """Return the database's clock, and when the next wait for a retry is over that S13 ends. One statement."""
+    ((now, ripe),) = on.rows(_RIPE_AT)
+    return rows.instant(now), rows.instant_or_none(ripe)
 
 
 def offer(on: Transaction, offers: Sequence[Offer]) -> set[str]:

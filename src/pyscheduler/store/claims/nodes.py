@@ -6,11 +6,26 @@ never renewed: `fenced_at` stands in the WHERE of every renewal.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import and_, bindparam, case, delete, exists, func, insert, literal_column, or_, select, update
+from sqlalchemy import (
+    String,
+    and_,
+    bindparam,
+    case,
+    cast,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from pyscheduler.model.lease import AUTHORITY, DAY_S, Identity, Seen, Timing
 from pyscheduler.store import schema
@@ -61,17 +76,29 @@ def _found_authority(dialect: str) -> Executable:
 
 
 _FOUND_AUTHORITY: Final = made(_found_authority)
-_HEARTBEAT: Final = compiled(
-    update(schema.leases)
-    .values(
-        hb_seq=leases.hb_seq + 1,
-        renewed_at=db_now(),
-        lease_until=db_now() + bindparam("lease_us", type_=schema.BIG),
+
+
+def _heartbeat(dialect: str) -> Executable:
+    """Renew the lease and ask what is to be stopped (a JSON list), in one statement."""
+    listed_ids: Any = func.json_group_array if dialect == SQLITE else func.json_agg
+    to_cancel = (
+        select(cast(listed_ids(runs.run_id), String))
+        .where(runs.owner_inc == bindparam("me"), runs.cancel_requested == 1)
+        .scalar_subquery()
     )
-    .where(_me)
-    .returning(leases.stopping, leases.draining)
-)
-_TO_CANCEL: Final = compiled(select(runs.run_id).where(runs.owner_inc == bindparam("me"), runs.cancel_requested == 1))
+    return (
+        update(schema.leases)
+        .values(
+            hb_seq=leases.hb_seq + 1,
+            renewed_at=db_now(),
+            lease_until=db_now() + bindparam("lease_us", type_=schema.BIG),
+        )
+        .where(_me)
+        .returning(leases.stopping, leases.draining, to_cancel)
+    )
+
+
+_HEARTBEAT: Final = made(_heartbeat)
 _STOPPING: Final = compiled(update(schema.leases).values(stopping=1).where(_me))
 _LOCK_ME: Final = compiled(select(leases.name).where(_me).with_for_update())
 _IS_BUSY: Final = compiled(
@@ -191,13 +218,14 @@ def register(on: Transaction, me: Identity, timing: Timing) -> None:
 
 
 def heartbeat(on: Transaction, me: Identity, timing: Timing) -> Beat | None:
-    """S1."""
+    """S1, one statement: a lease is renewed as often as it is asked what is to be stopped."""
     found = on.rows(_HEARTBEAT, me=me.inc_id, lease_us=micros_of(timing.lease_s))
     if not found:
         return None
-    ((stopping, draining),) = found
-    to_cancel = frozenset(run_id for (run_id,) in on.rows(_TO_CANCEL, me=me.inc_id))
-    return Beat(cancel_requested=to_cancel, stopping=bool(stopping), draining=bool(draining))
+    ((stopping, draining, to_cancel),) = found
+    return Beat(
+        cancel_requested=frozenset(json.loads(to_cancel or "[]")), stopping=bool(stopping), draining=bool(draining)
+    )
 
 
 def set_stopping(on: Transaction, me: Identity) -> None:

@@ -46,6 +46,14 @@ class PostgresDoor:
         finally:
             self._give_back(connection)
 
+    def alone(self, work: Callable[[Transaction], T]) -> T:
+        """Do work that is one statement, without BEGIN and COMMIT around it. Raises StoreError."""
+        connection = self._borrow()
+        try:
+            return transact(connection, work, self._address.shown, alone=True)
+        finally:
+            self._give_back(connection)
+
     def close(self) -> None:
         """Close what is idle; a connection in use is closed when it comes back."""
         with self._guard:

@@ -271,6 +271,21 @@ class AuthorityRow:
     now: datetime
     config_version: int = 0
 
+    @classmethod
+    def nobody(cls, now: datetime) -> AuthorityRow:
+        """Return what is so before the first registration."""
+        return cls(
+            epoch=0,
+            holder=None,
+            hb_seq=0,
+            renewed_at=None,
+            lease_until=None,
+            released=True,
+            address="",
+            node="",
+            now=now,
+        )
+
     @property
     def is_free(self) -> bool:
         """Whether it may be taken without having been watched: resigned, or never held."""

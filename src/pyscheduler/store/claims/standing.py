@@ -83,7 +83,7 @@ class Busy:
 def busy_jobs(door: Door, jobs: Iterable[str]) -> Busy:
     """Return which of the jobs are busy. Raises StoreError."""
     names = json.dumps(sorted(jobs))
-    found = door.write(lambda on: on.rows(_busy(), jobs=names))
+    found = door.alone(lambda on: on.rows(_busy(), jobs=names))
     going = frozenset(job for job, state, owner in found if owner is not None or state == RunState.RUNNING.value)
     return Busy(going, frozenset(row[0] for row in found))
 

@@ -29,6 +29,7 @@ _NOTIFY: Final = f"SELECT pg_notify({_CHANNEL}, said) FROM unnest(%s::text[]) AS
 FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 10.0
 STATEMENT_S: Final = 5.0
+END_S: Final = 1.0
 
 
 def notify(connection: Connection, hints: Iterable[Hint]) -> None:
@@ -47,7 +48,7 @@ class Listener:
         self._heard: list[Heard] = []
         self._is_over = threading.Event()
         self._wake_read, self._wake_write = os.pipe()
-        self.listening = False
+        self._is_done = self.listening = False
         self._thread = threading.Thread(target=self._run, name="pysched-hints", daemon=True)
         self._thread.start()
 
@@ -66,18 +67,25 @@ class Listener:
         return leave
 
     def close(self) -> None:
-        """Listen no more, and wait for the thread."""
+        """Listen no more. A try to connect that is under way is not waited for: it ends by itself, and tells nobody."""
         with self._guard:
-            if self._is_over.is_set():
-                return
+            self._heard.clear()
+            if not self._is_over.is_set() and not self._is_done:
+                os.write(self._wake_write, b"x")
             self._is_over.set()
-        os.write(self._wake_write, b"x")
         if self._thread is not threading.current_thread():
-            self._thread.join()
-        for end in (self._wake_read, self._wake_write):
-            os.close(end)
+            self._thread.join(END_S)
 
     def _run(self) -> None:
+        try:
+            self._keep_listening()
+        finally:
+            with self._guard:
+                self._is_done = True
+                for end in (self._wake_read, self._wake_write):
+                    os.close(end)
+
+    def _keep_listening(self) -> None:
         pause_s = FIRST_PAUSE_S
         while not self._is_over.is_set():
             try:

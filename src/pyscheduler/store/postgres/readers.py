@@ -51,13 +51,17 @@ class PostgresReaders:
             reset_on_return=None,
         )
 
-    def read(self, work: Callable[[Snapshot], T]) -> T:
-        """Answer from one snapshot. Raises StoreError; what `work` itself raises passes through."""
+    def read(self, work: Callable[[Snapshot], T], *, alone: bool = False) -> T:
+        """Answer from one snapshot. Raises StoreError; what `work` itself raises passes through.
+
+        `alone`: the work is one statement, which has a snapshot of its own.
+        """
         for left in (1, 0):
             lent = self._borrow()
             connection = cast("Connection", lent.dbapi_connection)
             try:
-                connection.execute(BEGIN)
+                if not alone:
+                    connection.execute(BEGIN)
                 return work(PostgresSnapshot(connection))
             except (psycopg.Error, UnicodeEncodeError) as error:
                 if is_no_text(error) or isinstance(error, UnicodeEncodeError):

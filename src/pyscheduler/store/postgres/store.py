@@ -182,6 +182,9 @@ class PostgresStore(Store):
     def _read(self, work: Callable[[Snapshot], T], /) -> T:
         return self._readers.read(work)
 
+    def _glance(self, work: Callable[[Snapshot], T], /) -> T:
+        return self._readers.read(work, alone=True)
+
 
 def _take_turn(writer: Connection, address: Address, wait_s: float, *, shared: bool) -> None:
     """Take the lock that says who decides, waiting up to `wait_s`. Raises StoreLocked."""

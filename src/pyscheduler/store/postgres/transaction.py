@@ -79,8 +79,23 @@ class PostgresTransaction:
         return self._connection.execute(text.sql, text.bind(**values))
 
 
-def transact(connection: Connection, work: Callable[[PostgresTransaction], T], where: str) -> T:
-    """Do the work in one transaction that is durable on return.
+class PostgresStatement(PostgresTransaction):
+    """One statement, which is a transaction by itself."""
+
+    __slots__ = ("_is_said",)
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._is_said = False
+
+    def _run(self, statement: Statement, values: Mapping[str, object]) -> psycopg.Cursor[Any]:
+        assert not self._is_said, "what is more than one statement needs a transaction"
+        self._is_said = True
+        return super()._run(statement, values)
+
+
+def transact(connection: Connection, work: Callable[[PostgresTransaction], T], where: str, *, alone: bool = False) -> T:
+    """Do the work in one transaction that is durable on return; `alone`: it is one statement, and BEGIN is not said.
 
     Raises StoreError, with `outcome_unknown` where the connection was lost at COMMIT, UnicodeEncodeError for text that
     cannot be held, and what `work` itself raises. But for an unknown outcome nothing was changed.
@@ -88,6 +103,9 @@ def transact(connection: Connection, work: Callable[[PostgresTransaction], T], w
     for tried in range(1, AT_ONCE_TRIES + 1):
         committing = False
         try:
+            if alone:
+                committing = True
+                return work(PostgresStatement(connection))
             with _pipeline(connection):
                 connection.execute(BEGIN)
                 transaction = PostgresTransaction(connection)
