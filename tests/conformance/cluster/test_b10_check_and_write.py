@@ -1,4 +1,9 @@
-"""B10: the check and the write are one (claims.md B10). On SQLite too."""
+"""B10: the check and the write are one (claims.md B10). On SQLite too.
+
+On PostgreSQL A stands in the middle of its commit, held up by the database, while B completes the other run.
+SQLite has one writer at a time, so that nobody can come in between there: the last moment before A's write is met by a
+hook in its journal.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,7 @@ import pyscheduler.store.claims
 from pyscheduler.cluster.journal import Journal
 from pyscheduler.store.claims import ending, granting, making, revoking
 from pyscheduler.store.statements import Statement
+from tests.conformance.cluster.gates import gate
 from tests.conformance.cluster.kit import Ticking, World, numbers, until
 
 ROOMS = (ending, granting, making, revoking)
@@ -39,6 +45,30 @@ def test_another_ones_completion_in_between_changes_nothing(world: World, monkey
     world.open_gate("job.2027-05-20.1")
     assert numbers(first.end()) == (1, 0, 0)
     assert in_between == [(1, 0, 0)]
+    assert numbers(c.tick()) == (0, 0, 0)
+    assert world.states() == ["succeeded", "succeeded"]
+    assert len(world.effects()) == 2
+
+
+def test_another_completes_while_the_write_is_under_way(two_hosts: World) -> None:
+    """The same with nothing of the scheduler replaced: A has decided, and stands in the middle of its commit."""
+    world, run = two_hosts, "job.2027-05-20.1"
+    assert world.store is not None
+    task = world.minutely(gated=True, overlap="allow")
+    a, b, c = (world.scheduler(task) for _ in range(3))
+    a.tick()
+    world.at(1)
+    with gate(world.store, "end", run) as shut:
+        shut.shut()
+        first = Ticking(a)
+        until(world.effects)
+        world.at(2)
+        world.open_gate(run)
+        until(shut.is_stood_at, "A stands before its commit")
+        world.open_gate("job.2027-05-20.2")
+        assert numbers(b.tick()) == (1, 0, 0)
+        shut.open()
+        assert numbers(first.end()) == (1, 0, 0)
     assert numbers(c.tick()) == (0, 0, 0)
     assert world.states() == ["succeeded", "succeeded"]
     assert len(world.effects()) == 2
