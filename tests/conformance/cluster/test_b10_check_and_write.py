@@ -8,6 +8,7 @@ hook in its journal.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +34,15 @@ def test_another_ones_completion_in_between_changes_nothing(world: World, monkey
     until(world.effects)
     world.at(2)
     world.open_gate("job.2027-05-20.2")
-    plain = Journal.note
+    plain = Journal.note_all
     in_between: list[tuple[int, int, int]] = []
 
-    def note(self: Journal, report: Any, now: float) -> None:
-        plain(self, report, now)
-        if report.run_id == "job.2027-05-20.1":
+    def note(self: Journal, reports: Sequence[Any], now: float) -> None:
+        plain(self, reports, now)
+        if [report.run_id for report in reports] == ["job.2027-05-20.1"]:
             in_between.append(numbers(b.tick()))
 
-    monkeypatch.setattr(Journal, "note", note)
+    monkeypatch.setattr(Journal, "note_all", note)
     world.open_gate("job.2027-05-20.1")
     assert numbers(first.end()) == (1, 0, 0)
     assert in_between == [(1, 0, 0)]
