@@ -10,19 +10,25 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hypothesis import settings
+import pytest
+from hypothesis import Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from pyscheduler.model.lease import Proof, ProofKind
 from pyscheduler.model.run import Outcome, RunState
+from pyscheduler.store.driver import sqlite
+from tests.property.claims_mutants import MUTANTS
 from tests.property.claims_world import HOSTS, TIMING, Fate, Process, World, template
 
 FATES = st.sampled_from([Fate.OK, Fate.OK, Fate.OK, Fate.LOST, Fate.ROLLED_BACK])
 WHICH = st.integers(0, 99)
+BUDGET = 200
+"""So many histories until a mistake must have been found; it takes some ten to fifty."""
 FINAL = ("succeeded", "failed", "skipped", "cancelled")
 
 
@@ -389,6 +395,17 @@ class Meeting(RuleBasedStateMachine):
 def test_any_history_keeps_the_promises(tmp_path: Path) -> None:
     """C11 after every step, G6 at the end."""
     run_machine(tmp_path, Meeting, max_examples=50)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_a_mistake_is_found(
+    mutant: Callable[[pytest.MonkeyPatch], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine is worth what it finds, within a fixed number of histories."""
+    mutant(monkeypatch)
+    hunt = {"max_examples": BUDGET, "phases": (Phase.generate,), "database": None, "derandomize": False}
+    with pytest.raises((AssertionError, sqlite().IntegrityError)):
+        run_machine(tmp_path, seed(1)(type("Hunt", (Meeting,), {})), **hunt)
 
 
 def run_machine(folder: Path, machine: type[Meeting], **how: Any) -> None:

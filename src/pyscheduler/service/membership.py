@@ -89,6 +89,8 @@ class Membership:
         self._resting = False
         self._wish_looks, self._joined = asyncio.Event(), asyncio.Event()
         self._readying: asyncio.Task[None] | None = None
+        self._unready = ""
+        """Why the last try to make a configuration ready has failed."""
         self.recipes = Recipes(config, self._read_config, environ, self._boot_id, allow_inactive=allow_inactive)
         self.node: Node | None = None
         self.leader: AuthorityRow | None = None
@@ -234,6 +236,8 @@ class Membership:
 
     async def leave(self) -> None:
         """Stop being a node: what runs goes on under its minders, and the next process here adopts it."""
+        if self._readying is not None:
+            self._readying.cancel()
         if self.node is not None:
             await self.node.stop()
         for each in (self._ear, self._claims, self._reader):
@@ -366,8 +370,12 @@ class Membership:
             await self.recipes.make_ready(version)
             if not was_ready and self.recipes.at_hand(version) is not None:
                 log.info("configuration %d is ready here, whoever leads", version)
+            self._unready = ""
         except (StoreError, OSError) as error:
-            log.warning("configuration %d cannot be made ready now: %s", version, error)
+            why = str(getattr(error, "strerror", None) or error)  # without a path, which may be another each time
+            if self._unready != why:  # once a second it is tried again
+                self._unready = why
+                log.warning("configuration %d cannot be made ready now: %s", version, why)
 
     async def glance(self) -> Glance | None:
         """Return what a standby answers by: the store, and the configuration that is in force at this instant.

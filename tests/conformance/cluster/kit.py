@@ -140,10 +140,10 @@ class World:
         folder = self.host(host).state_dir
         return {"store": self.store or str(folder), "state_dir": str(folder)}
 
-    def scheduler(self, *tasks: Task, schedule: Schedule | None = None, **more: Any) -> Scheduler:
-        """Return a scheduler in this process."""
+    def scheduler(self, *tasks: Task, schedule: Schedule | None = None, by: str = "", **more: Any) -> Scheduler:
+        """Return a scheduler in this process; `by` is the store's address, where it goes by another way."""
         given: dict[str, Any] = {"timing": SHORT, "now": self.now, "node": "here"} | more
-        place: dict[str, Any] = {**self.place()}
+        place: dict[str, Any] = {**self.place(), **({"store": by} if by else {})}
         return Scheduler(schedule or Schedule(*tasks), **place, **given)
 
     def hand(self, *tasks: dict[str, Any], host: str = "here", **more: Any) -> Hand:

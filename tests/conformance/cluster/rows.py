@@ -32,6 +32,7 @@ _RUNS = compiled(
     ).order_by(_runs.scheduled_at, _runs.job, _runs.seq)
 )
 _LINES = compiled(select(_events.run_id).where(_events.action == bindparam("action")).order_by(_events.id))
+_INCARNATIONS = compiled(select(_leases.name).where(_leases.kind == "node"))
 
 
 def run_rows(door: Door) -> list[RunRow]:
@@ -42,6 +43,11 @@ def run_rows(door: Door) -> list[RunRow]:
 def lines_of(door: Door, action: str) -> list[str]:
     """Return the runs of which the logbook has a line of this kind."""
     return [row[0] for row in door.write(lambda on: on.rows(_LINES, action=action))]
+
+
+def incarnations(door: Door) -> set[str]:
+    """Return every incarnation whose row is there."""
+    return {row[0] for row in door.write(lambda on: on.rows(_INCARNATIONS))}
 
 
 def forge_lease(door: Door, **values: Any) -> None:

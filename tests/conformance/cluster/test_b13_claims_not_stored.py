@@ -1,4 +1,8 @@
-"""B13: what cannot be recorded is not run (claims.md B13). On SQLite too."""
+"""B13: what cannot be recorded is not run (claims.md B13). On SQLite too.
+
+The fault is the database's own: a trigger refuses the write, as a full disk would. Nothing of the scheduler is
+replaced.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""B14: the task's failure is what is told, even where storing it fails too (claims.md B14). On SQLite too."""
+"""B14: the task's failure is what is told, even where storing it fails too (claims.md B14). On SQLite too.
+
+The fault is the database's own: a trigger refuses the write, as a full disk would. Nothing of the scheduler is
+replaced.
+"""
 
 from __future__ import annotations
 

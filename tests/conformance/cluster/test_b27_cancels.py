@@ -1,4 +1,8 @@
-"""B27: a wish to cancel outlives the owner it was told to (claims.md B27). On SQLite too."""
+"""B27: a wish to cancel outlives the owner it was told to (claims.md B27). On SQLite too.
+
+The wish is written as S15 writes it: runs of `tick` and `work` have no command that cancels them, `pysched kill` speaks
+to a `serve`, and that one makes runs whose loss its own engine decides about.
+"""
 
 from __future__ import annotations
 
