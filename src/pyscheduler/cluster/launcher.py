@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 SOON_S: Final = 0.05
 LATEST_S: Final = 1.0
-GATHER_S: Final = 0.02
+GATHER_S: Final = 0.05
 SLOWER: Final = 1.4
 """After a look that brought nothing the next wait is so many times as long."""
 LET_GO: Final = "its node let go of it without an end"

@@ -41,7 +41,7 @@ AT_ONCE: Final = 64
 """Runs claimed, and started, in one transaction."""
 SOON_S: Final = 0.05
 LATEST_S: Final = 1.0
-GATHER_S: Final = 0.03
+GATHER_S: Final = 0.05
 """Between two looks that found something: in a rush, runs are claimed and started some at a time and not one by one."""
 LATEST_WITH_HINTS_S: Final = 2.0
 """The longest wait between two looks for offers, the second where hints are heard."""

@@ -22,6 +22,8 @@ LONGEST_WAIT_S: Final = 1.0
 SLOW_S: Final = 10.0
 """When people are told that ends cannot be stored."""
 AT_ONCE: Final = 200
+GATHER_S: Final = 0.03
+"""Between two calls in a rush: what ends meanwhile goes with it."""
 
 Tell = Callable[[Sequence[Report]], Awaitable[dict[tuple[str, int], Applied]]]
 
@@ -33,6 +35,7 @@ class Outbox:
         self._tell = tell
         self._waiting: list[tuple[Report, asyncio.Future[Applied]]] = []
         self._task: asyncio.Task[None] | None = None
+        self._told_at = -GATHER_S
         self.failing_s = 0.0
         """For how long nothing could be stored, 0 where all goes well."""
 
@@ -60,6 +63,7 @@ class Outbox:
 
     async def _deliver(self) -> None:
         wait_s, loop = FIRST_WAIT_S, asyncio.get_running_loop()
+        await asyncio.sleep(max(0.0, self._told_at + GATHER_S - loop.time()))
         since = loop.time()
         while group := self._waiting[:AT_ONCE]:
             try:
@@ -72,6 +76,7 @@ class Outbox:
                 wait_s = min(2 * wait_s, LONGEST_WAIT_S)
                 continue
             wait_s, since, self.failing_s = FIRST_WAIT_S, loop.time(), 0.0
+            self._told_at = since
             del self._waiting[: len(group)]
             for report, answer in group:
                 if not answer.done():
