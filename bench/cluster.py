@@ -25,6 +25,8 @@ from tests.faults.cluster.tale import count
 from tests.servers.kinds import discard, fresh
 
 NODES = 3
+ROOM = {"serve": 64 * NODES, "work": 16}
+"""`max_running`: of all nodes of `serve` together, whose runs hold their place from offer to end; of one `work`."""
 CREWS = {"serve": ("serve",), "work": ("work", "--sleep", "0.2")}
 HEAD = f"""
 scheduler: {{state_dir: "@STATE@", log_dir: "@STATE@/logs", store: "${{{STORE}}}", max_running: @ROOM@, @MORE@}}
@@ -68,7 +70,7 @@ def nodes(made: Crew, ground: Ground, *, bare: bool = False) -> Iterator[Fleet]:
 def runs_per_second(kind: str, ground: Ground, jobs: int, seconds: float) -> None:
     """So many jobs are due each second, more than can be done."""
     lines = "".join(f'  j{n:04d}: {{command: ["true"], schedule: "* * * * * *"}}\n' for n in range(jobs))
-    with nodes(crew(kind, lines, 16 if kind == "work" else 16 * NODES), ground, bare=True) as found:
+    with nodes(crew(kind, lines, ROOM[kind]), ground, bare=True) as found:
         found.until(lambda: count(found, DONE) > jobs, "the first hundreds have ended")
         before, began = count(found, DONE), time.monotonic()
         time.sleep(seconds)
