@@ -113,7 +113,9 @@ class Successor:
         strays = {held.run_id for held in await self._shift.call(self._claims.strays)} - self._alarmed
         self._alarmed |= strays
         if strays:
-            what = "bug: %s belong(s) to a scheduler that is fenced, and nobody will end it: end it by hand, and tell us"
+            what = (
+                "bug: %s belong(s) to a scheduler that is fenced, and nobody will end it: end it by hand, and tell us"
+            )
             log.critical(what, ", ".join(sorted(strays)))
 
     async def _replay(self, state_dir: Path) -> None:
