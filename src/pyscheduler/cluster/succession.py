@@ -106,16 +106,14 @@ class Successor:
         self._evidence.forget()
 
     async def _alarm(self, now: float) -> None:
-        """Say of each run once that it belongs to one who is fenced: a bug of ours, or rows that somebody else wrote."""
+        """Say of each run once that it belongs to one who is fenced: our bug, or rows that somebody else wrote."""
         if now < self._alarm_at:
             return
         self._alarm_at = now + ALARM_S
         strays = {held.run_id for held in await self._shift.call(self._claims.strays)} - self._alarmed
         self._alarmed |= strays
         if strays:
-            what = (
-                "bug: %s belong(s) to a scheduler that is fenced, and nobody will end it: end it by hand, and tell us"
-            )
+            what = "bug: %s belong(s) to a scheduler that is fenced; nobody will end it: end it by hand, and tell us"
             log.critical(what, ", ".join(sorted(strays)))
 
     async def _replay(self, state_dir: Path) -> None:

@@ -64,7 +64,7 @@ class Together(Generic[A, B]):
         try:
             answers = await self._do([one for one, _ in group])
             if len(answers) != len(group):
-                raise RuntimeError(f"bug: {len(answers)} answers to {len(group)} questions")  # noqa: TRY301 - to those who wait
+                raise RuntimeError(f"bug: {len(answers)} answers to {len(group)} questions")
         except Exception as error:  # noqa: BLE001 - it is the callers'
             return error
         for (_, answer), found in zip(group, answers, strict=True):
