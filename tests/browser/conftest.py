@@ -25,7 +25,7 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
-PATIENCE_MS = 20_000
+PATIENCE_MS = 60_000
 WIDE, NARROW = (1440, 900), (390, 844)
 
 OpenPage = Callable[..., Any]

@@ -55,11 +55,11 @@ def test_a_lost_scheduler_is_told_with_its_age_and_forgotten_when_it_is_back(
     open_page.expect("net::ERR")  # type: ignore[attr-defined]
     page = open_page(own_world, "/")
     own_world.relay.is_cut = True
-    page.wait_for_selector("#stale:not([hidden])", timeout=30_000)
+    page.wait_for_selector("#stale:not([hidden])", timeout=60_000)
     assert "Nothing heard from the scheduler for 1" in page.inner_text("#stale")
     assert page.inner_text("#health").strip() == "not heard"
     own_world.relay.is_cut = False
-    page.wait_for_selector("#stale[hidden]", state="attached", timeout=30_000)
+    page.wait_for_selector("#stale[hidden]", state="attached", timeout=60_000)
     assert page.inner_text("#health").strip() == "well"
 
 

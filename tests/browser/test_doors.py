@@ -208,7 +208,7 @@ def test_a_page_whose_session_is_over_asks_to_sign_in_and_comes_back(house: Worl
     page = sign_in(open_page(house, "/login?next=/runs/" + house.runs["quick"]), "operator")
     page.wait_for_selector('[data-action="rerun"]')
     end_sessions(house, "operator")
-    page.wait_for_url("**/login?next=**", timeout=40_000)
+    page.wait_for_url("**/login?next=**", timeout=60_000)
     sign_in(page, "operator")
     page.wait_for_url(f"**/runs/{house.runs['quick']}")
 

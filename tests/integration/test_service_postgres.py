@@ -54,6 +54,7 @@ def test_killed_it_comes_back_to_what_it_left(service: Served) -> None:
     service.until_state(service.trigger("quick"), "succeeded")
     run_id = service.trigger("patient")
     service.until((service.home / "begun").exists, "the job has begun")
+    service.until_state(run_id, "running")  # who leads has read of the start, and has written its line
     service.kill()
     service.start()
     assert service.state_of(run_id) == "running"

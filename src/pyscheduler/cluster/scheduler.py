@@ -49,6 +49,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 NAP_S: Final = 1.0
+SHORTEST_S: Final = 0.01
+SETBACK_S: Final = 0.1
+"""The first pause after a question that the store has refused; each further one is twice as long, up to a nap."""
 HINTED_S: Final = 1.0
 """How seldom the store is asked, at most, where hints are heard."""
 
@@ -226,7 +229,7 @@ class Scheduler:
     async def _loop_of(self, shift: Shift, performer: Performer, successor: Successor, sleep_s: float) -> None:
         agenda = Agenda(shift, self._maker(shift, ASK_S, watches=True), self._now, sleep_s)
         ear = Ear(self._entrance.hints(), lambda hints: _hear(shift, agenda, hints))
-        look_at, sweep_s = 0.0, shift.claims.timing.sweep_s
+        look_at, sweep_s, floor_s = 0.0, shift.claims.timing.sweep_s, SHORTEST_S
         try:
             while not shift.is_over:
                 shift.changed.clear()
@@ -244,8 +247,11 @@ class Scheduler:
                 except StoreError as error:
                     log.warning("the store cannot be reached: %s", error)
                     successor.forget()
+                    floor_s = min(NAP_S, max(SETBACK_S, 2 * floor_s))
+                else:
+                    floor_s = SHORTEST_S
                 longest_s = max(sleep_s, HINTED_S) if ear.listening else sleep_s
-                await _either(shift.changed, max(0.01, min(longest_s, agenda.left_s)))
+                await _either(shift.changed, max(floor_s, min(longest_s, agenda.left_s)))
         finally:
             await shift.call(ear.close)
         await shift.give_back(list(shift.grants.claimed.values()), await self._still_offered(shift))

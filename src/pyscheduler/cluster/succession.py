@@ -3,19 +3,21 @@
 What must always hold: the death of a scheduler proves nothing about what it started; each of its attempts is looked for
 first (DESIGN 4, "Finding again"), and its true end wins; one whose job is not ours is left to who knows its retries.
 Only what is proved gone is revoked, or what `reclaim_after` has made anybody's. A store that could not be reached
-resets all that was observed. `work` adopts, `tick` adopts nothing that still runs.
+resets all that was observed. `work` adopts, `tick` adopts nothing that still runs. No run belongs to one who is fenced
+(claims.md I4): it is looked for all the same, for nobody would ever end it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from pyscheduler.cluster.evidence import Evidence
 from pyscheduler.cluster.journal import left_behind, replayable
@@ -31,6 +33,9 @@ from pyscheduler.store.claims import Claims, NodeRow, OnLost, Owned, Proof, Proo
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+
+ALARM_S: Final = 60.0
+"""How often runs are looked for that cannot be."""
 
 
 class Looking(Protocol):
@@ -81,6 +86,8 @@ class Successor:
         self._state_dir, self._boot_id, self._adopts = state_dir, boot_id, adopts
         self._claims = shift.claims
         self._fenced = set[str]()
+        self._alarmed = set[str]()
+        self._alarm_at = -math.inf
 
     async def look(self) -> frozenset[str]:
         """Look once at all of them; returns which of them are fenced now. Raises StoreError."""
@@ -91,11 +98,23 @@ class Successor:
         for row in rows:
             if row.inc_id != self._claims.me.inc_id and row.fenced_at is None:
                 await self._consider(row, asked_at)
+        await self._alarm(asked_at)
         return frozenset(self._fenced)
 
     def forget(self) -> None:
         """A store operation failed: whatever was observed of others counts no more."""
         self._evidence.forget()
+
+    async def _alarm(self, now: float) -> None:
+        """Say of each run once that it belongs to one who is fenced: our bug, or rows that somebody else wrote."""
+        if now < self._alarm_at:
+            return
+        self._alarm_at = now + ALARM_S
+        strays = {held.run_id for held in await self._shift.call(self._claims.strays)} - self._alarmed
+        self._alarmed |= strays
+        if strays:
+            what = "bug: %s belong(s) to a scheduler that is fenced; nobody will end it: end it by hand, and tell us"
+            log.critical(what, ", ".join(sorted(strays)))
 
     async def _replay(self, state_dir: Path) -> None:
         boot_id, now = self._boot_id, self._shift.clock.boottime()

@@ -63,6 +63,8 @@ class Together(Generic[A, B]):
     async def _call(self, group: Sequence[Asked[A, B]]) -> Exception | None:
         try:
             answers = await self._do([one for one, _ in group])
+            if len(answers) != len(group):
+                raise RuntimeError(f"bug: {len(answers)} answers to {len(group)} questions")
         except Exception as error:  # noqa: BLE001 - it is the callers'
             return error
         for (_, answer), found in zip(group, answers, strict=True):

@@ -70,3 +70,13 @@ async def test_who_does_not_wait_any_more_is_in_nobodys_way() -> None:
     await asyncio.sleep(0)
     one.cancel()
     assert await other == 2
+
+
+async def test_whoever_asks_is_told_of_a_call_that_answers_for_others() -> None:
+    """An answer too few is our bug; nobody waits for ever for it."""
+
+    async def forget_one(many: Sequence[int]) -> list[int]:
+        return list(many)[1:]
+
+    with pytest.raises(RuntimeError, match="bug: 0 answers to 1 questions"):
+        await Together(forget_one)(1)

@@ -65,10 +65,16 @@ const view = new LogView(run);
 const wrap = byId("log-wrap");
 let worker = null;
 let isChosen = false; // somebody has chosen the stream: it stays
+let opening = Promise.resolve(); // until it is known which log is shown, nothing can be looked for in it
 
-async function openLog() {
+const whenOpen = (work) => opening.then(work).catch(failed);
+
+function openLog() {
   stopSearch();
-  if (!box.dataset.streams) return;
+  if (box.dataset.streams) opening = chooseAndOpen();
+}
+
+async function chooseAndOpen() {
   const [stream, attempt] = [byId("log-stream"), byId("log-attempt")];
   try {
     if (!isChosen && stream.options.length > 1) stream.value = await view.telling(attempt.value, attempt.selectedOptions[0]?.dataset.bad !== undefined);
@@ -100,11 +106,11 @@ function startLog() {
   });
   drawWrap();
   bindChoices();
-  byId("log-follow").addEventListener("change", (event) => event.target.checked && view.end().then(() => view.schedule()));
-  byId("log-top").addEventListener("click", () => { unfollow(); view.openAt(0).catch(failed); });
-  byId("log-end").addEventListener("click", () => view.end());
-  byId("log-line-form").addEventListener("submit", (event) => { event.preventDefault(); toLine(Number(byId("log-line").value)); });
-  byId("log-search-form").addEventListener("submit", (event) => { event.preventDefault(); search(byId("log-search").value); });
+  byId("log-follow").addEventListener("change", (event) => event.target.checked && whenOpen(() => view.end()).then(() => view.schedule()));
+  byId("log-top").addEventListener("click", () => { unfollow(); whenOpen(() => view.openAt(0)); });
+  byId("log-end").addEventListener("click", () => whenOpen(() => view.end()));
+  byId("log-line-form").addEventListener("submit", (event) => { event.preventDefault(); whenOpen(() => toLine(Number(byId("log-line").value))); });
+  byId("log-search-form").addEventListener("submit", (event) => { event.preventDefault(); whenOpen(() => search(byId("log-search").value)); });
   openLog();
 }
 
