@@ -1,4 +1,4 @@
-"""Who is quicker than the page: what is pressed before its programs or its data have come is neither lost nor misread."""
+"""Who is quicker than the page: what is pressed before its programs or its data have come is never lost."""
 
 from __future__ import annotations
 
