@@ -72,7 +72,12 @@ def test_where_serve_has_other_jobs_it_is_refused(served: Served) -> None:
     other = served.home / "other.yaml"
     other.write_text(QUIET.replace("steady", "mine"))
     err = answered(served, 1, file=other)
-    assert f"`pysched serve` (pid {served.pid}) has this store with another configuration" in err
+    found = f"`pysched serve` (pid {served.pid}) has this store with another configuration"
+    assert f"{other}: {found}, that of {served.file}" in err
+    assert "pysched reload" not in err  # that would not read this one
+    served.write(TEXT)
+    err = answered(served, 1)
+    assert f"{served.file}: {found}" in err
     assert "pysched reload" in err
 
 

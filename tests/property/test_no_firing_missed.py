@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,6 +61,33 @@ async def _live(folder: Path, steps: list[tuple[int, int, int]]) -> None:
             assert runs == due, job
         instants = [run.scheduled_at for run in night.runs("c")]
         assert len(instants) == len(set(instants))
+
+
+EACH_SECOND = """
+jobs:
+  often: {command: x, schedule: "* * * * * *", catch_up: all, overlap: allow}
+  seldom: {command: x, schedule: "*/2 * * * * *", catch_up: all, overlap: allow}
+"""
+
+
+@pytest.mark.parametrize("turns", range(2, 62, 3))
+async def test_bells_that_rang_again_before_anybody_looked(tmp_path: Path, turns: int) -> None:
+    """A process that stood still for seconds and died soon after: what is still to ring is not called handled."""
+    night = Night(tmp_path, EACH_SECOND, at="2026-10-19T00:00:00.5Z")
+    began = night.clock.now()
+    async with night:
+        await night.go(timedelta(seconds=2))
+        moving = asyncio.ensure_future(night.clock.suspend(timedelta(seconds=4)))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await night.crash()
+        await moving
+        await night.reopen()
+        await night.go(timedelta(seconds=2))
+        until = night.clock.now()
+        for job in ("often", "seldom"):
+            due = [firing.scheduled_at for firing in night.config().timetable(job).between(began, until)]
+            assert sorted(run.scheduled_at for run in night.runs(job)) == due, job
 
 
 async def _die_in_the_next_bell(night: Night, turns: int) -> None:

@@ -7,6 +7,7 @@ are the same) and is up to it. It asks through the socket in the state folder, a
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyscheduler.cli import at_home
@@ -68,6 +69,9 @@ def left_to_serve(session: Session, config: Config) -> Left | None:
 def _same_jobs(told: Json, config: Config, pid: int) -> None:
     if told["config"]["digest"] == config.digest:
         return
-    what = f"`pysched serve` (pid {pid}) has this store with another configuration than this one"
+    theirs = told["config"]["path"]
+    what = f"`pysched serve` (pid {pid}) has this store with another configuration"
     mend = "let it read this one (`pysched reload`), or give tick a state_dir of its own"
-    raise CommandError(what, where=told["config"]["path"], mend=mend)
+    if Path(theirs).resolve() != config.path.resolve():
+        what, mend = f"{what}, that of {theirs}", "make the pass with that one, or give tick a state_dir of its own"
+    raise CommandError(what, where=str(config.path), mend=mend)

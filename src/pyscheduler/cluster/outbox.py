@@ -1,8 +1,9 @@
 """Ends on their way to the store: many in one transaction, as often as it takes, never unguarded. claims.md B14, B19.
 
-What must always hold: an end leaves here only when S4 has answered for it; what S4 is asked twice changes nothing. The
-journal of a node of `serve` are its minders' notes: each is synced before its attempt counts as ended, and stays until
-the store has the end, so whoever comes after this process finds it again (S17).
+What must always hold: an end leaves here only when S4 has answered for it; what S4 is asked twice changes nothing; an
+end that waits grows older, so that the store learns when it was and not when it could be told. The journal of a node of
+`serve` are its minders' notes: each is synced before its attempt counts as ended, and stays until the store has the
+end, so whoever comes after this process finds it again (S17).
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from pyscheduler.errors import StoreError
+from pyscheduler.minder.lease import boot_now
 from pyscheduler.store.claims import Applied, Report
 
 log = logging.getLogger(__name__)
@@ -29,11 +32,12 @@ Tell = Callable[[Sequence[Report]], Awaitable[dict[tuple[str, int], Applied]]]
 
 
 class Outbox:
-    """Carries ends to the store. `tell` is S4 for many. Belongs to one loop."""
+    """Carries ends to the store. `tell` is S4 for many, `boot` the boot clock in seconds. Belongs to one loop."""
 
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
-        self._waiting: list[tuple[Report, asyncio.Future[Applied]]] = []
+    def __init__(self, tell: Tell, boot: Callable[[], float] = boot_now) -> None:
+        self._tell, self._boot = tell, boot
+        self._waiting: list[tuple[Report, float, asyncio.Future[Applied]]] = []
+        """With the instant at which each had ended."""
         self._task: asyncio.Task[None] | None = None
         self._told_at = -GATHER_S
         self.failing_s = 0.0
@@ -47,7 +51,7 @@ class Outbox:
     async def report(self, report: Report) -> Applied:
         """Return once the store has answered for it."""
         answer: asyncio.Future[Applied] = asyncio.get_running_loop().create_future()
-        self._waiting.append((report, answer))
+        self._waiting.append((report, self._boot() - report.ended_ago_s, answer))
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._deliver(), name="outbox")
         return await answer
@@ -57,7 +61,7 @@ class Outbox:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        for _, answer in self._waiting:
+        for _, _, answer in self._waiting:
             answer.cancel()
         self._waiting.clear()
 
@@ -67,7 +71,8 @@ class Outbox:
         since = loop.time()
         while group := self._waiting[:AT_ONCE]:
             try:
-                answers = await self._tell([report for report, _ in group])
+                now = self._boot()
+                answers = await self._tell([replace(report, ended_ago_s=now - at) for report, at, _ in group])
             except StoreError as error:
                 self.failing_s = loop.time() - since
                 if self.failing_s > SLOW_S or wait_s == FIRST_WAIT_S:
@@ -78,7 +83,7 @@ class Outbox:
             wait_s, since, self.failing_s = FIRST_WAIT_S, loop.time(), 0.0
             self._told_at = since
             del self._waiting[: len(group)]
-            for report, answer in group:
+            for report, _, answer in group:
                 if not answer.done():
                     answer.set_result(answers[report.run_id, report.token])
         self._task = None

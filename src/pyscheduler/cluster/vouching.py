@@ -52,7 +52,7 @@ class LeaseFile:
         except OSError as error:
             if not self._is_wrong:
                 log.error("%s cannot be written, so attempts of `on_uncertain: stop` will end: %s", self.path, error)  # noqa: TRY400
-            self._is_wrong = True
+            self._is_begun, self._is_wrong = False, True  # its folder may be what is gone: the next word makes it anew
 
     def bound(self, spec: LaunchSpec, job: Job | None) -> LaunchSpec:
         """Return what to launch, so that it ends with our word where its job says so."""

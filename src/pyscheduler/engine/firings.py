@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -175,18 +176,35 @@ class Firings:
                 bell.cancel()
 
     async def ring(self, now: datetime) -> int:
-        """Handle every firing due by `now`, returns how many. The caller holds `turn`."""
-        heap, due = self._heap, []
+        """Handle every firing due by `now`, returns how many. The caller holds `turn`.
+
+        All of them: a job that was due several times while nobody looked rings for each before `now` is called handled.
+        """
+        rang = 0
+        while self._heap and self._heap[0][0] <= now:
+            rang += await self._ring_first_ones(now)
+        return rang
+
+    async def _ring_first_ones(self, now: datetime) -> int:
+        """Handle the first due firing of each job; what was not got to, on an error, is due still."""
+        heap, due = self._heap, deque[Entry]()
         while heap and heap[0][0] <= now:
             due.append(heapq.heappop(heap))
-        await self._load_days((name, firing.run_date) for _, name, firing in due)
-        for count, (_, name, firing) in enumerate(due):
-            entry = await self._fire(name, firing, now)
-            if entry is not None:
+        count = len(due)
+        try:
+            await self._load_days((name, firing.run_date) for _, name, firing in due)
+            while due:
+                _, name, firing = due[0]
+                entry = await self._fire(name, firing, now)
+                due.popleft()
+                if entry is not None:
+                    heapq.heappush(heap, entry)
+                if len(due) % SLICE == SLICE - 1:
+                    await asyncio.sleep(0)
+        finally:
+            for entry in due:
                 heapq.heappush(heap, entry)
-            if count % SLICE == SLICE - 1:
-                await asyncio.sleep(0)
-        return len(due)
+        return count
 
     async def _fire(self, name: str, firing: Firing, now: datetime) -> Entry | None:
         """Create what a due firing asks for; returns the job's next one."""

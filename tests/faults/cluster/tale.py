@@ -73,13 +73,15 @@ def tell(folder: Path, crew: Crew, ground: Ground, plan: Plan, settle_s: float =
 
 
 def has_passed(made: Fleet, cutoff: int) -> bool:
-    """Whether all runs due by then have been made, and have ended."""
-    newest = count(made, "SELECT coalesce(max(scheduled_at), 0) FROM runs")
-    if newest <= cutoff or count(made, OPEN, cutoff):
-        return False
+    """Whether all runs due by then have been made, and have ended.
+
+    That every one has been made is asked first: one that is made between two questions is open at the second.
+    """
     with made.connect() as on:
         have = set(on.execute("SELECT job, scheduled_at FROM runs WHERE scheduled_at <= %s", (cutoff,)).fetchall())
-    return wanted(made, cutoff) <= have
+    if not wanted(made, cutoff) <= have or count(made, OPEN, cutoff):
+        return False
+    return count(made, "SELECT coalesce(max(scheduled_at), 0) FROM runs") > cutoff
 
 
 def wanted(made: Fleet, cutoff: int) -> frozenset[tuple[str, int]]:

@@ -6,6 +6,9 @@ import asyncio
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
+from pyscheduler.errors import StoreUnavailable
 from pyscheduler.testing import FakeResult
 from tests.night import Night, ids
 
@@ -159,3 +162,26 @@ async def test_the_dependants_of_a_changed_edge_are_indexed_anew(tmp_path: Path)
         await night.until("2026-10-19T09:31Z")
         assert night.state("w") == "succeeded"
         assert ids(night.runs("w")) == ["w.2026-10-19.1"]
+
+
+async def test_a_reload_that_fails_while_it_rings_loses_no_firing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came due while the store could not be read rings when it can be: it was taken from the heap already."""
+    often = 'jobs: {often: {command: x, schedule: "* * * * * *", overlap: allow}}'
+    night = Night(tmp_path, often, at="2026-10-19T09:00:00.5Z")
+    async with night:
+        firings, ring = night.engine.firings, night.engine.firings.ring
+        reads = firings._load_days
+
+        async def fail(*_: object) -> None:
+            raise StoreUnavailable("a read took longer than it may")
+
+        async with firings.turn:
+            await night.clock.suspend(timedelta(seconds=2))
+            monkeypatch.setattr(firings, "_load_days", fail)
+            with pytest.raises(StoreUnavailable):
+                await ring(night.clock.now())
+            monkeypatch.setattr(firings, "_load_days", reads)
+        await night.go(timedelta(seconds=1))
+        assert len(night.runs("often")) == 3
