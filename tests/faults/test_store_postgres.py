@@ -219,7 +219,7 @@ def test_a_row_that_somebody_holds_is_waited_for_and_then_refused(tmp_path: Path
 
 def test_two_that_wait_for_each_other_both_get_through(tmp_path: Path, url: str) -> None:
     """The server ends one of the two; it is done again at once, whole."""
-    with closing(Store.open(tmp_path, url=url)) as store, ThreadPoolExecutor(1) as threads:
+    with closing(Store.open(tmp_path, url=url)) as store, ThreadPoolExecutor(2) as threads:
         store.apply(Batch(engine={"a": "0", "b": "0"}))
         tries, has_a, has_b = [], threading.Event(), threading.Event()
 
@@ -236,12 +236,21 @@ def test_two_that_wait_for_each_other_both_get_through(tmp_path: Path, url: str)
             shell.execute("UPDATE engine SET value = 'theirs' WHERE key = 'a'")
             done = threads.submit(store.write, backwards)
             assert has_b.wait(WAIT_S)
+            theirs = threads.submit(shell.execute, "UPDATE engine SET value = 'theirs' WHERE key = 'b'")
+            until_it_waits(url, shell.info.backend_pid)  # the server looks for a circle once, and then it must be there
             has_a.set()
-            shell.execute("UPDATE engine SET value = 'theirs' WHERE key = 'b'")
+            theirs.result(WAIT_S)
             shell.commit()
         done.result(WAIT_S)
         assert len(tries) == 2
         assert store.engine_values() == {"a": "ours", "b": "ours"}
+
+
+def until_it_waits(url: str, pid: int) -> None:
+    """Wait until a session waits for a lock."""
+    asked = "SELECT wait_event_type FROM pg_stat_activity WHERE pid = %s"
+    with closing(psycopg.connect(**address_of(url).arguments, autocommit=True)) as watcher:
+        until(lambda: watcher.execute(asked, [pid]).fetchone() == ("Lock",))
 
 
 def test_a_session_that_is_ended_is_noticed_when_all_is_quiet(tmp_path: Path, url: str) -> None:
