@@ -40,9 +40,9 @@ from pyscheduler.engine import machine
 from pyscheduler.engine.clock import SystemClock
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.ports import Clock
-from pyscheduler.errors import BadSchedule, Conflict, StoreError
+from pyscheduler.errors import BadSchedule, Conflict, NotFound, StoreError
 from pyscheduler.model.run import RunState
-from pyscheduler.store.claims import Claim, Timing, standing
+from pyscheduler.store.claims import Cancelled, Claim, Timing, standing
 from pyscheduler.store.hints import Hint
 
 log = logging.getLogger(__name__)
@@ -152,6 +152,23 @@ class Scheduler:
         waiting = [run.scheduled_at for each in found.values() for run in each.open if run.owner is None]
         coming = [work.trigger.next(marks.until(name) or now) for name, work in self.works.items()]
         return min([*waiting, *(firing.scheduled_at for firing in coming if firing is not None)], default=None)
+
+    def cancel(self, run_id: str, *, by: str, reason: str = "") -> bool:
+        """Call a run off, whoever has it (S15): one that waits is over at once, one that runs is stopped by its owner.
+
+        True where that is decided now, False where the run had ended before. A run whose owner dies first stays called
+        off. The logbook says who it was (`by`). Raises NotFound, StoreError, and Conflict where the run was made by
+        `pysched serve`.
+        """
+        with self._entrance.looking() as claims:
+            answer = claims.call_off(run_id, by, reason)
+        if answer is Cancelled.UNKNOWN:
+            raise NotFound(f"there is no run {run_id}", mend="`standing` tells of the open runs of a task")
+        if answer is Cancelled.ENGINE:
+            raise Conflict(
+                f"{run_id} was made by `pysched serve`", mend="ask that one: `pysched cancel`, `pysched kill`"
+            )
+        return answer is not Cancelled.FINAL
 
     def status(self, task: str) -> TaskStatus | None:
         """Return what became of the newest run of a task, None where none was handed out. Raises StoreError."""

@@ -242,6 +242,10 @@ class Claims:
         """
         return self.door.write(lambda on: making.cancel(on, run_id))
 
+    def call_off(self, run_id: str, by: str, why: str = "", *, only_running: bool = False) -> Cancelled:
+        """S15 for a run that `tick` or `work` made, with a line in the logbook; the engine's runs are left alone."""
+        return self.door.write(lambda on: making.call_off(on, run_id, by, why, only_running=only_running))
+
     # ----------------------------------------------------------------------- looking
 
     def strays(self) -> list[Held]:

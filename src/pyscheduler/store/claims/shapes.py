@@ -159,6 +159,8 @@ class Cancelled(StrEnum):
     """It is over already."""
     ENGINE = "engine"
     """Nobody owns it, and the authority's engine decides about it: nothing was changed."""
+    NOT_RUNNING = "not running"
+    """It has not started, and only a run that has was to be stopped: nothing was changed."""
     UNKNOWN = "unknown"
     """There is no such run."""
 
