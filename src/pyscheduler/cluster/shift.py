@@ -57,7 +57,7 @@ class Shift:
         """Whether a run has ended since somebody last looked."""
         self.word = LeaseFile.of(claims)
         self.heart = Heart(claims, clock.boottime, self._on_beat, self._on_error, self.word.say)
-        self.grants = Grants(claims, self.heart)
+        self.grants = Grants(claims, self.heart, clock.boottime)
         self._slots = slots
         self._places = {name: place for place, name in enumerate(works)}
         self._tasks: set[asyncio.Task[None]] = set()
