@@ -332,7 +332,10 @@ class Scheduler:
 
     def _maker(self, shift: Shift, patience_s: float, *, watches: bool) -> Maker:
         evidence, boot = self._entrance.evidence, self._clock.boottime
-        return Maker(shift.claims, shift.works, evidence, boot, patience_s=patience_s, watches=watches)
+        kept_s = self._schedule.retention_s
+        return Maker(
+            shift.claims, shift.works, evidence, boot, patience_s=patience_s, watches=watches, retention_s=kept_s
+        )
 
 
 def _slots(given: object) -> int | None:

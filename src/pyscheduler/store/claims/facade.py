@@ -18,10 +18,10 @@ knows. Then nothing may be begun on the strength of the call: read back with `ow
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import date, datetime
 
 from pyscheduler.model.lease import Identity, Proof, Seen, Timing
-from pyscheduler.store.claims import authority, ending, granting, making, nodes, revoking
+from pyscheduler.store.claims import authority, ending, forgetting, granting, making, nodes, revoking
 from pyscheduler.store.claims.door import Door
 from pyscheduler.store.claims.guarded import GuardedDoor
 from pyscheduler.store.claims.shapes import (
@@ -211,6 +211,21 @@ class Claims:
         A job whose watermark is no longer what the caller saw gets nothing; an occurrence that has its run, none.
         """
         return self.guarded(epoch).write(lambda on: making.materialise(on, occurrences, watermarks))
+
+    def prune(
+        self,
+        epoch: int,
+        day: date,
+        untouched_since: datetime,
+        at_most: int,
+        *,
+        pass_at: datetime,
+        remember: forgetting.Remember,
+    ) -> list[str]:
+        """Remove ended runs of `tick` and `work` of an earlier run date, untouched since then; AuthorityLost."""
+        return self.guarded(epoch).write(
+            lambda on: forgetting.prune(on, day, untouched_since, at_most, pass_at=pass_at, remember=remember)
+        )
 
     def marks(self, jobs: Iterable[str]) -> Marks:
         """Return up to when each job's firings have been made into runs; a job without one was never looked at."""

@@ -17,6 +17,7 @@ from pyscheduler.model.run import FINAL_STATES, RunState
 from pyscheduler.store import rows, schema
 from pyscheduler.store.claims.door import Transaction
 from pyscheduler.store.claims.ending import LOCK_RUN
+from pyscheduler.store.claims.forgetting import PRUNED
 from pyscheduler.store.claims.shapes import Cancelled, Marks, Occurrence, Offer, Watermark
 from pyscheduler.store.claims.words import NOW, db_now, line, micros_of, plain, runs, say, tags_text, update_run
 from pyscheduler.store.dialects import insert_of
@@ -199,10 +200,14 @@ def _becomes(mark: Watermark) -> dict[str, Any]:
 
 def marks(on: Transaction, jobs: Iterable[str]) -> Marks:
     """Return up to when each job's firings have been made into runs, in one statement."""
-    found: dict[str, str] = dict(on.rows(_MARKS, keys=tags_text([SERVED, *(WATERMARK + job for job in jobs)])))
-    served = found.pop(SERVED, None)
-    stored = {key.removeprefix(WATERMARK): rows.instant(int(value)) for key, value in found.items()}
-    return Marks(stored, None if served is None else datetime.fromisoformat(served))
+    wanted = [SERVED, PRUNED, *(WATERMARK + job for job in jobs)]
+    found: dict[str, str] = dict(on.rows(_MARKS, keys=tags_text(wanted)))
+    served, pruned = found.pop(SERVED, None), found.pop(PRUNED, None)
+    return Marks(
+        {key.removeprefix(WATERMARK): rows.instant(int(value)) for key, value in found.items()},
+        None if served is None else datetime.fromisoformat(served),
+        None if pruned is None else rows.instant(int(pruned)),
+    )
 
 
 def admit(on: Transaction) -> list[str]:
