@@ -27,6 +27,7 @@ from pyscheduler.cluster.durations import seconds_of
 from pyscheduler.cluster.ear import Ear
 from pyscheduler.cluster.entering import Entrance, entrance
 from pyscheduler.cluster.journal import Journal
+from pyscheduler.cluster.leftovers import sweep
 from pyscheduler.cluster.making import ASK_S, PATIENCE_S, Maker
 from pyscheduler.cluster.orders import Work, works_of_tasks
 from pyscheduler.cluster.performing import Hooks, Performer
@@ -52,6 +53,7 @@ NAP_S: Final = 1.0
 SHORTEST_S: Final = 0.01
 SETBACK_S: Final = 0.1
 """The first pause after a question that the store has refused; each further one is twice as long, up to a nap."""
+TIDY_S: Final = 3600.0
 HINTED_S: Final = 1.0
 """How seldom the store is asked, at most, where hints are heard."""
 
@@ -201,6 +203,7 @@ class Scheduler:
     async def _tick(self, slots: int | None) -> Ticked:
         async with self._shift(slots, adopts=False) as (shift, performer, successor):
             await successor.look()
+            await sweep(shift, performer.launcher, self._entrance.state_dir)
             now = self._now() if self._now is not None else await shift.call(shift.claims.now)
             maker = self._maker(shift, PATIENCE_S, watches=False)
             while not shift.is_over and shift.tally.trouble is None:
@@ -246,7 +249,7 @@ class Scheduler:
     async def _loop_of(self, shift: Shift, performer: Performer, successor: Successor, sleep_s: float) -> None:
         agenda = Agenda(shift, self._maker(shift, ASK_S, watches=True), self._now, sleep_s)
         ear = Ear(self._entrance.hints(), lambda hints: _hear(shift, agenda, hints))
-        look_at, sweep_s, floor_s = 0.0, shift.claims.timing.sweep_s, SHORTEST_S
+        look_at, tidy_at, sweep_s, floor_s = 0.0, 0.0, shift.claims.timing.sweep_s, SHORTEST_S
         try:
             while not shift.is_over:
                 shift.changed.clear()
@@ -258,6 +261,9 @@ class Scheduler:
                     if boot >= look_at:
                         await successor.look()
                         look_at = boot + sweep_s
+                    if boot >= tidy_at:
+                        await sweep(shift, performer.launcher, self._entrance.state_dir)
+                        tidy_at = boot + TIDY_S
                     await agenda.look()
                     for claim in await shift.claim(shift.free):
                         shift.begin(claim, performer.perform)

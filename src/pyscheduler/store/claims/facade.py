@@ -227,6 +227,10 @@ class Claims:
             lambda on: forgetting.prune(on, day, untouched_since, at_most, pass_at=pass_at, remember=remember)
         )
 
+    def keys_of_runs(self, run_ids: Iterable[str]) -> dict[str, bool]:
+        """Return the key of every attempt of these runs, with whether it and its run have ended: its files may go."""
+        return self.door.write(lambda on: forgetting.keys_of_runs(on, run_ids))
+
     def marks(self, jobs: Iterable[str]) -> Marks:
         """Return up to when each job's firings have been made into runs; a job without one was never looked at."""
         wanted = tuple(jobs)

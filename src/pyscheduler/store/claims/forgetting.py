@@ -6,7 +6,8 @@ A watermark has passed its firing, so it is not made again; its number is rememb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from typing import Final
 
@@ -16,6 +17,8 @@ from pyscheduler.model.lease import OnLost
 from pyscheduler.store import rows, schema
 from pyscheduler.store.claims.door import Transaction
 from pyscheduler.store.claims.words import runs
+from pyscheduler.store.pruning import are_over, keys
+from pyscheduler.store.recall import IDS, pieces
 from pyscheduler.store.statements import PUT_ENGINE, REMOVE_RUN, compiled, on_index
 
 PRUNED: Final = "pruned_by_pass"
@@ -62,3 +65,11 @@ def prune(
     if len(gone) < at_most:
         on.put(PUT_ENGINE, [(PRUNED, str(rows.micros(pass_at)))])
     return gone
+
+
+def keys_of_runs(on: Transaction, run_ids: Iterable[str]) -> dict[str, bool]:
+    """Return the key of every attempt of these runs, with whether it and its run have ended: its files may go."""
+    found: dict[str, bool] = {}
+    for piece in pieces(run_ids, IDS):
+        found.update(are_over(on.rows(keys(), run_ids=json.dumps(piece))))
+    return found
