@@ -171,7 +171,7 @@ def test_s12_a_firing_becomes_one_run_and_the_watermark_goes_on(meeting: Meeting
     due = [occurrence(3), occurrence(1), occurrence(2, "other", trigger=Trigger.CATCH_UP, config_version=7)]
     made = one.materialise(epoch, due, [Watermark("nightly", None, LATER), Watermark("other", None, LATER)])
     assert made == ["nightly.2027-05-20.1", "other.2027-05-20.1", "nightly.2027-05-20.2"]
-    assert one.watermarks(["nightly", "other", "third"]) == {"nightly": LATER, "other": LATER}
+    assert one.marks(["nightly", "other", "third"]).stored == {"nightly": LATER, "other": LATER}
     row = meeting.row("other.2027-05-20.1")
     assert row == row | {"state": "queued", "token": 0, "owner_inc": None, "trigger": "catch_up", "attempt": 0}
     assert row == row | {"on_lost": "rerun", "config_version": 7, "job": "other", "seq": 1, "forced": 0}
@@ -188,7 +188,7 @@ def test_s12_who_saw_another_watermark_makes_nothing(meeting: Meeting) -> None:
     assert one.materialise(epoch, [occurrence(2)], [second]) == []
     assert one.materialise(epoch, [occurrence(2)], [Watermark("nightly", LATER, NOON)]) == []
     assert one.materialise(epoch, [occurrence(2)], []) == []
-    assert one.watermarks(["nightly"]) == {"nightly": LATER}
+    assert one.marks(["nightly"]).stored == {"nightly": LATER}
 
 
 def test_s12_an_occurrence_that_has_its_run_gets_no_second(meeting: Meeting) -> None:

@@ -93,7 +93,7 @@ class Busy:
         if self.epoch is None:
             return
         job = self._dice.choice(["one", "two"])
-        was = self.claims.watermarks([job]).get(job)
+        was = self.claims.marks([job]).stored.get(job)
         first = round(((was or NOON) - NOON).total_seconds() / 60) + 1
         due = [occurrence(first + number, job) for number in range(8)]
         self.claims.materialise(self.epoch, due, [Watermark(job, was, NOON + timedelta(minutes=first + 7))])

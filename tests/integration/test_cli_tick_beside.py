@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pyscheduler.store.rows import micros
 from tests.serving import ROOT, Served
 
 TEXT = """
@@ -99,3 +103,28 @@ def test_without_serve_the_pass_is_its_own(served: Served) -> None:
     assert served.stop() == 0
     code, out, err = tick(served, "--json")
     assert (code, json.loads(out)["served_by"]) == (0, None), err
+
+
+def test_what_serve_has_looked_after_is_not_gone_through_again(served: Served) -> None:
+    """`overlap: queue` takes one firing a pass: the first that it takes lies behind all that was serve's to run."""
+    text = TEXT.replace("* * * * * *'", "* * * * * *', overlap: queue, catch_up: all")
+    served.write(text)
+    code, out, err = tick(served, "--json")
+    assert (code, json.loads(out)["started"]) == (0, 0), err  # the first look only notes the time
+    served.start()
+    served.until(lambda: len(served.get("/api/runs?state=succeeded")["runs"]) >= 3, "serve's own runs")
+    served.write(QUIET)
+    served.post("/api/reload")
+    served.until(lambda: not served.get("/api/runs?state=queued&state=running")["runs"], "none is under way")
+    until = datetime.fromisoformat(served.get("/api/scheduler")["last_tick"])
+    assert served.stop() == 0
+    before = instants(served)
+    served.write(text)
+    served.until(lambda: json.loads(tick(served, "--json")[1])["started"], "a pass has made a run")
+    assert min(instants(served) - before) > micros(until)
+
+
+def instants(served: Served) -> set[int]:
+    """Return when the runs of the store were due, in microseconds of Unix time."""
+    with closing(sqlite3.connect(served.home / "state" / "pysched.db")) as store:
+        return {at for (at,) in store.execute("SELECT scheduled_at FROM runs")}

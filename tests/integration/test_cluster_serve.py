@@ -123,12 +123,11 @@ def test_a_job_runs_on_the_node_that_it_names(new_cluster: NewCluster) -> None:
 
 
 def test_a_kill_reaches_the_node_that_runs_it(new_cluster: NewCluster) -> None:
-    """The wish goes by the store and the owner's heartbeat; the run ends as killed by whoever asked."""
+    """At once, though who leads may not have heard of the start yet; the run ends as killed by whoever asked."""
     cluster = new_cluster()
     a = cluster.node("a").start()
     run = a.post("/api/jobs/sleeper/trigger")["run"]["run_id"]
     a.until(lambda: f"begin {run}" in cluster.done(), "it runs")
-    a.until(lambda: state(a, run) == "running", "who leads has heard of it")
     a.post(f"/api/runs/{run}/kill")
     a.until(lambda: state(a, run) == "failed", "its end")
     assert "killed by" in a.get(f"/api/runs/{run}")["run"]["reason"]

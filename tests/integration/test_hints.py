@@ -165,7 +165,7 @@ def _made_by(claims: Claims, number: int, meeting: Meeting) -> str:
     while (epoch := claims.take_authority()) is None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    known = claims.watermarks(["nightly"]).get("nightly")
+    known = claims.marks(["nightly"]).stored.get("nightly")
     due = occurrence(number, tags=("job:nightly",))
     (made,) = claims.materialise(epoch, [due], [Watermark("nightly", known, NOON + timedelta(days=number))])
     claims.resign(epoch)

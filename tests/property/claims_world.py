@@ -385,12 +385,12 @@ class World:
     def make(self, process: Process, jobs: int, fate: Fate) -> None:
         """S12: the next minute of some jobs."""
         names = [f"job{number}" for number in range(jobs)]
-        marks = self.attempt(process, Fate.OK, lambda claims: claims.watermarks(names))
+        marks = self.attempt(process, Fate.OK, lambda claims: claims.marks(names))
         if marks is None or process.epoch is None:
             return
         epoch, occurrences, moves = process.epoch, [], []
         for name in names:
-            was = marks.get(name)
+            was = marks.stored.get(name)
             due = (was or NOON) + timedelta(minutes=1)
             occurrences.append(Occurrence(job=name, run_date=DAY, scheduled_at=due))
             moves.append(Watermark(name, was, due))

@@ -39,8 +39,8 @@ def list_(session: Session, as_json: bool) -> None:
     """
     config = session.load()
     with _look(config) as look:
-        now, marks, found = look.now(), look.watermarks(config.jobs), look.standings(config.jobs)
-    coming = {name: _next(config, name, marks.get(name), found[name], now) for name in config.jobs}
+        now, marks, found = look.now(), look.marks(config.jobs), look.standings(config.jobs)
+    coming = {name: _next(config, name, marks.until(name), found[name], now) for name in config.jobs}
     if as_json:
         session.print_json({"jobs": [_document(found[name], coming[name]) for name in config.jobs]})
     elif config.jobs:

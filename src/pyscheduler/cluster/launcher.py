@@ -75,6 +75,12 @@ class ClusterLauncher:
         """A node has written something: look at once."""
         self._hinted.set()
 
+    async def look(self) -> None:
+        """Tell the watcher of all that the nodes have written by now. Raises StoreError."""
+        rows = await asyncio.to_thread(self._store.running_attempts)
+        if self._watcher is not None:
+            self._watcher([seen_of(owner, attempt) for owner, attempt in rows])
+
     async def take_back(self, run_ids: Collection[str] | None) -> set[str]:
         """End offers; returns the runs that nobody had claimed. Raises StoreError."""
         if run_ids is not None and not run_ids:

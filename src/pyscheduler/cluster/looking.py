@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 from pyscheduler.engine.clock import SystemClock
 from pyscheduler.store import Peek
-from pyscheduler.store.claims import standing
+from pyscheduler.store.claims import Marks, standing
 
 
 class Look:
@@ -26,9 +26,9 @@ class Look:
         """Return how each of the jobs stands."""
         return standing.peeked(self._peek, jobs)
 
-    def watermarks(self, jobs: Iterable[str]) -> Mapping[str, datetime]:
+    def marks(self, jobs: Iterable[str]) -> Marks:
         """Return up to when each job was looked through."""
-        return standing.watermarks(self._peek, jobs)
+        return standing.marks(self._peek, jobs)
 
 
 @contextmanager

@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 ASK_S: Final = 0.05
 PATIENCE_S: Final = 2.0
 """How long another's moment of authority is waited for."""
+BEHIND_S: Final = 60.0
 STILL_GOES: Final = "an earlier run of the task still goes"
 
 
@@ -109,9 +110,9 @@ class Maker:
 
     def _make(self, epoch: int, now: datetime) -> Made:
         self._claims.admit(epoch)
-        marks = self._claims.watermarks(self._works)
+        marks = self._claims.marks(self._works)
         busy = standing.busy_jobs(self._claims.door, self._works)
-        found = {name: self._due(name, marks.get(name), now, busy) for name in self._works}
+        found = {name: self._due(name, marks.until(name), now, busy) for name in self._works}
         due = {name: each for name, each in found.items() if each is not None}
         waits = any(
             self._works[name].job.overlap is Overlap.QUEUE and (each is None or each.watermark < now)
@@ -122,9 +123,9 @@ class Maker:
             key=lambda occurrence: occurrence.scheduled_at,
         )
         moved = [
-            Watermark(name, marks.get(name), each.watermark)
+            Watermark(name, marks.stored.get(name), each.watermark)
             for name, each in due.items()
-            if each.run or each.skipped or each.dropped or marks.get(name) is None or self._is_stale(marks[name], now)
+            if each.run or each.skipped or each.dropped or _is_behind(marks.stored.get(name), now)
         ]
         if not moved:
             return Made(waits=waits)
@@ -138,10 +139,6 @@ class Maker:
         overlap, latest = work.job.overlap, work.latest_only
         is_busy = name in (busy.open if overlap is Overlap.QUEUE else busy.going)
         return due_of(work.trigger, mark, now, overlap=overlap, latest_only=latest, busy=is_busy)
-
-    def _is_stale(self, mark: datetime, now: datetime) -> bool:
-        """Whether an idle job's watermark is worth a write: what lies behind it is looked through at each pass."""
-        return (now - mark).total_seconds() >= 60
 
     def _occurrences(self, name: str, due: Due) -> list[Occurrence]:
         job = self._works[name].job
@@ -161,6 +158,11 @@ class Maker:
 
         skipped = [made(firing, RunState.SKIPPED, STILL_GOES) for firing in due.skipped]
         return [made(firing, RunState.QUEUED) for firing in due.run] + skipped
+
+
+def _is_behind(mark: datetime | None, now: datetime) -> bool:
+    """Whether an idle job's watermark is worth a write: what lies behind it is looked through at each pass."""
+    return mark is None or (now - mark).total_seconds() >= BEHIND_S
 
 
 def _held_off(row: AuthorityRow) -> str:

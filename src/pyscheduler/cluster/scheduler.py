@@ -146,11 +146,11 @@ class Scheduler:
     def next_run(self) -> datetime | None:
         """When the next run is due: one that waits to be claimed, or the next date of a task. Raises StoreError."""
         with self._entrance.looking() as claims:
-            marks = claims.watermarks(self.works)
+            marks = claims.marks(self.works)
             found = standing.standings(claims.door, self.works)
             now = self._now() if self._now is not None else claims.now()
         waiting = [run.scheduled_at for each in found.values() for run in each.open if run.owner is None]
-        coming = [work.trigger.next(marks.get(name, now)) for name, work in self.works.items()]
+        coming = [work.trigger.next(marks.until(name) or now) for name, work in self.works.items()]
         return min([*waiting, *(firing.scheduled_at for firing in coming if firing is not None)], default=None)
 
     def status(self, task: str) -> TaskStatus | None:

@@ -55,6 +55,10 @@ class Actions(ABC):
         """Bring what was decided to the disk and what follows about."""
 
     @abstractmethod
+    async def look_at_offered(self) -> None:
+        """Take over what nodes have made of the runs that are offered to them."""
+
+    @abstractmethod
     async def take_back(self, run_ids: Collection[str] | None = None) -> set[str]:
         """End what is offered to nodes and not claimed, None for all of it; returns what stands in line again."""
 
@@ -247,6 +251,9 @@ class Actions(ABC):
                 raise NotFound(str(error)) from None
             await self.load_days([(job, day)])
             self.check_usable()
+            run = self.desk.book.get(run_id)
+        if run is not None and run.offered_at is not None:  # a node may have begun it: what is shown knows, we do not
+            await self.look_at_offered()
             run = self.desk.book.get(run_id)
         if run is None or run_id in self.being_pruned:
             raise NotFound(f"there is no run {run_id}", mend="`pysched runs` lists them")

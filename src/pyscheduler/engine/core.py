@@ -335,6 +335,11 @@ class Engine(Controls):
         if self.offers is not None and any(run.offered_at is not None for run in load.runs):
             self.offers.hint()
 
+    async def look_at_offered(self) -> None:
+        """Take over what nodes have made of the runs that are offered, before anything is said or done about them."""
+        if self.offers is not None:
+            await self.offers.look()
+
     async def take_back(self, run_ids: Collection[str] | None = None) -> set[str]:
         """End what is offered and not claimed, None for all of it; returns the runs that stand in line again."""
         return set() if self.offers is None else await self.offers.take_back(run_ids)

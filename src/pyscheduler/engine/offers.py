@@ -86,6 +86,11 @@ class Offers:
         """End every offer of the engine before this one that nobody has claimed. Raises StoreError."""
         await self._offering.take_back(None)
 
+    async def look(self) -> None:
+        """Take over all that nodes have written by now. Raises StoreError."""
+        await self._offering.look()
+        self._engine.check_usable()
+
     async def take_back(self, run_ids: Collection[str] | None = None) -> set[str]:
         """End offers that nobody has claimed, None for all of them; returns those that stand in line again."""
         engine = self._engine

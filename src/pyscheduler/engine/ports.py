@@ -239,6 +239,10 @@ class Offering(Protocol):
         """Say that something new may stand in the store: nodes and the look-out need not wait for their next turn."""
         ...
 
+    async def look(self) -> None:
+        """Tell the watcher, before this returns, of all that nodes have written by now. Raises StoreError."""
+        ...
+
     async def take_back(self, run_ids: Collection[str] | None) -> set[str]:
         """End the offers of these runs, None for all; returns those that nobody had claimed. Raises StoreError."""
         ...

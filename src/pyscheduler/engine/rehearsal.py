@@ -103,6 +103,8 @@ async def gather(engine: Engine, days: Iterable[Day]) -> Stage:
     days = list(dict.fromkeys(days))
     engine.check_usable()
     await engine.load_days(days)
+    if any(run.offered_at is not None for day in days for run in engine.desk.book.runs_for(*day)):
+        await engine.look_at_offered()
     engine.check_usable()
     reach = _reach(engine.desk, days)
     return _copied(engine, reach[:MOST_DAYS], has_more=len(reach) > MOST_DAYS)
@@ -226,6 +228,9 @@ class Rehearsal(Actions):
     def rows_are_owned(self) -> bool:
         """Everything on a stage is the stage's own."""
         return False
+
+    async def look_at_offered(self) -> None:
+        """Whoever gathered has looked."""
 
     async def take_back(self, run_ids: Collection[str] | None = None) -> set[str]:
         """As if no node had claimed anything yet."""

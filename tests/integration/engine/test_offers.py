@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pyscheduler.engine.ports import Seen, Watcher
+from pyscheduler.engine.rehearsal import gather
 from pyscheduler.errors import Conflict
 from pyscheduler.model.batch import Batch
 from pyscheduler.model.result import AttemptResult
@@ -34,6 +35,7 @@ class Nodes(FakeLauncher):
     """All nodes of a cluster in one object: a test says what they do, and the engine sees it."""
 
     claimed: set[str]
+    written: list[Seen]
     watcher: Watcher | None = None
     hints = 0
 
@@ -46,13 +48,22 @@ class Nodes(FakeLauncher):
     async def take_back(self, run_ids: Collection[str] | None) -> set[str]:
         return set(run_ids or ()) - self.claimed
 
+    async def look(self) -> None:
+        if self.watcher is not None:
+            self.watcher(self.written)
+
     def tell(self, run: Run, number: int, result: AttemptResult | None = None) -> None:
         """Let the engine see the start of an attempt, or its end."""
+        self.write(run, number, result)
+        assert self.watcher is not None
+        self.watcher(self.written)
+
+    def write(self, run: Run, number: int, result: AttemptResult | None = None) -> None:
+        """Write a start or an end down, which the engine has not looked at yet."""
         attempt = Attempt(run_id=run.run_id, attempt=number, key="k" * 8, started_at=run.updated_at, config_version=1)
         if result is not None:
             attempt = replace(attempt, ended_at=run.updated_at)
-        assert self.watcher is not None
-        self.watcher([Seen(run.run_id, attempt, result)])
+        self.written = [Seen(run.run_id, attempt, result)]
 
 
 class Shared(Night):
@@ -62,7 +73,7 @@ class Shared(Night):
 
     def share(self) -> Shared:
         self.launcher = self.nodes = Nodes(self.clock)
-        self.nodes.claimed = set()
+        self.nodes.claimed, self.nodes.written = set(), []
         self.engine.store.close()
         self.engine = self._new_engine()
         return self
@@ -178,6 +189,35 @@ async def test_a_kill_is_a_wish_that_its_owner_reads(night: Shared) -> None:
     latest = night.engine.desk.latest_attempt(run.run_id)
     assert latest is not None
     assert latest.kill_by == "ann"
+
+
+async def test_a_hand_knows_of_a_start_that_was_just_written(night: Shared) -> None:
+    """A page read from the store says running before the next look: what it offers is done, not refused."""
+    run = await night.offered()
+    night.nodes.write(run, 1)
+    stage = await gather(night.engine, [(run.job, run.run_date)])
+    assert [each.state for each in stage.runs if each.run_id == run.run_id] == [RunState.RUNNING]
+    await night.engine.settle()
+    assert night.now(run).state is RunState.RUNNING
+
+
+async def test_a_kill_reaches_a_start_that_was_just_written(night: Shared) -> None:
+    """It is the wish that its owner reads, as if the engine had heard of the start before."""
+    run = await night.offered()
+    night.nodes.write(run, 1)
+    killed = await night.engine.kill(run.run_id, actor="ann")
+    assert (killed.state, killed.attempt) == (RunState.RUNNING, 1)
+    latest = night.engine.desk.latest_attempt(run.run_id)
+    assert latest is not None
+    assert latest.kill_by == "ann"
+
+
+async def test_a_refusal_names_the_state_that_was_just_written(night: Shared) -> None:
+    """Not that of the last look."""
+    run = await night.offered()
+    night.nodes.write(run, 1)
+    with pytest.raises(Conflict, match="is running, so hold does not apply"):
+        await night.engine.hold(run.run_id, actor="ann")
 
 
 async def test_a_pause_takes_back_what_nobody_has_claimed(night: Shared) -> None:

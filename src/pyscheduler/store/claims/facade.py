@@ -17,7 +17,7 @@ knows. Then nothing may be begun on the strength of the call: read back with `ow
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from pyscheduler.model.lease import Identity, Proof, Seen, Timing
@@ -32,6 +32,7 @@ from pyscheduler.store.claims.shapes import (
     Claim,
     Fenced,
     Held,
+    Marks,
     NodeRow,
     Occurrence,
     Offer,
@@ -211,10 +212,10 @@ class Claims:
         """
         return self.guarded(epoch).write(lambda on: making.materialise(on, occurrences, watermarks))
 
-    def watermarks(self, jobs: Iterable[str]) -> Mapping[str, datetime]:
+    def marks(self, jobs: Iterable[str]) -> Marks:
         """Return up to when each job's firings have been made into runs; a job without one was never looked at."""
         wanted = tuple(jobs)
-        return self.door.alone(lambda on: making.watermarks(on, wanted))
+        return self.door.alone(lambda on: making.marks(on, wanted))
 
     def admit(self, epoch: int) -> list[str]:
         """S13 for the runs of `tick` and `work`: offer again those whose wait for a retry is over. AuthorityLost."""

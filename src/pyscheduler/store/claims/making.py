@@ -6,7 +6,7 @@ run that was removed from being made again; only a run that nobody owns is offer
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from pyscheduler.model.run import FINAL_STATES, RunState
 from pyscheduler.store import rows, schema
 from pyscheduler.store.claims.door import Transaction
 from pyscheduler.store.claims.ending import LOCK_RUN
-from pyscheduler.store.claims.shapes import Cancelled, Occurrence, Offer, Watermark
+from pyscheduler.store.claims.shapes import Cancelled, Marks, Occurrence, Offer, Watermark
 from pyscheduler.store.claims.words import NOW, db_now, micros_of, plain, runs, tags_text, update_run
 from pyscheduler.store.dialects import insert_of
 from pyscheduler.store.hints import Hint
@@ -25,6 +25,8 @@ from pyscheduler.store.statements import Executable, compiled, is_one_of, made, 
 
 WATERMARK: Final = "watermark."
 """What the keys of watermarks in `engine` begin with; the job's name follows."""
+SERVED: Final = "last_tick"
+"""The engine's own watermark, one for all of its jobs: every firing up to it is handled."""
 _values: Final = schema.engine.c
 _MOVE: Final = compiled(
     update(schema.engine)
@@ -195,10 +197,12 @@ def _becomes(mark: Watermark) -> dict[str, Any]:
     return {"which": WATERMARK + mark.job, "becomes": str(rows.micros(mark.becomes))}
 
 
-def watermarks(on: Transaction, jobs: Sequence[str]) -> Mapping[str, datetime]:
-    """Return up to when each job's firings have been made into runs."""
-    found = on.rows(_MARKS, keys=tags_text(WATERMARK + job for job in jobs))
-    return {key.removeprefix(WATERMARK): rows.instant(int(value)) for key, value in found}
+def marks(on: Transaction, jobs: Iterable[str]) -> Marks:
+    """Return up to when each job's firings have been made into runs, in one statement."""
+    found: dict[str, str] = dict(on.rows(_MARKS, keys=tags_text([SERVED, *(WATERMARK + job for job in jobs)])))
+    served = found.pop(SERVED, None)
+    stored = {key.removeprefix(WATERMARK): rows.instant(int(value)) for key, value in found.items()}
+    return Marks(stored, None if served is None else datetime.fromisoformat(served))
 
 
 def admit(on: Transaction) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
@@ -190,6 +191,22 @@ class Watermark:
     job: str
     was: datetime | None
     becomes: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Up to when firings have been looked after: by `tick` and `work` for each job, by `serve` for all jobs at once."""
+
+    stored: Mapping[str, datetime]
+    served: datetime | None
+
+    def until(self, job: str) -> datetime | None:
+        """Return up to when a job's firings are settled; None where `tick` and `work` have never looked at it.
+
+        What serve has looked after is not made again: its runs may be pruned by now, its config may have dropped some.
+        """
+        mark = self.stored.get(job)
+        return mark if mark is None or self.served is None else max(mark, self.served)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ still goes, which `tick` and `work` ask while they are the authority, so that no
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -19,6 +19,7 @@ from pyscheduler.model.run import RunState
 from pyscheduler.store import rows, schema
 from pyscheduler.store.claims import making, words
 from pyscheduler.store.claims.door import Door, Transaction
+from pyscheduler.store.claims.shapes import Marks
 from pyscheduler.store.peek import Peek
 from pyscheduler.store.statements import Statement, compiled, is_one_of
 
@@ -100,10 +101,10 @@ def peeked(peek: Peek, jobs: Iterable[str]) -> dict[str, Standing]:
     return peek._read(lambda snapshot: {name: _standing(snapshot, name) for name in names})  # noqa: SLF001 - one more read
 
 
-def watermarks(peek: Peek, jobs: Iterable[str]) -> Mapping[str, datetime]:
+def marks(peek: Peek, jobs: Iterable[str]) -> Marks:
     """Return up to when each job's firings were made into runs. Raises StoreError."""
     wanted = tuple(jobs)
-    return peek._read(lambda snapshot: making.watermarks(cast("Transaction", snapshot), wanted))  # noqa: SLF001
+    return peek._read(lambda snapshot: making.marks(cast("Transaction", snapshot), wanted))  # noqa: SLF001
 
 
 def now(peek: Peek) -> datetime:
