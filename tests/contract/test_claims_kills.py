@@ -1,4 +1,4 @@
-"""Whose kill an attempt carries: written for its owner to obey, and where it crosses the end, for who decides. DESIGN 6."""
+"""Whose kill an attempt carries: for its owner to obey, and where it crosses the end, for who decides. DESIGN 6."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ Messages = queue.SimpleQueue[bytes]
 
 @pytest.fixture
 def manager(tmp_path: Path) -> Iterator[Messages]:
-    """What a service manager hears. It always listens, as a real one: the kernel keeps ten messages and drops the rest."""
+    """What a service manager hears. It listens all the time: the kernel keeps ten messages and drops the rest."""
     messages = Messages()
 
     def listen() -> None:
