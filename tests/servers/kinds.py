@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 from urllib.parse import quote
 
+from tests.ports import port_keeper
+
 USER: Final = "pepper"
 PASSWORD: Final = "a b@c/d%20+e:f?g#h"
 DATABASE: Final = "pepper"
@@ -69,7 +71,9 @@ class Server:
     def __init__(self, folder: Path, *, durable: bool = False) -> None:
         self.folder = folder
         self.durable = durable
-        self.place = Place(self.kind, "127.0.0.1", free_port())
+        self._keeper = port_keeper()
+        """Nobody else gets the port between two lives of the server."""
+        self.place = Place(self.kind, "127.0.0.1", self._keeper.getsockname()[1])
         self._process: subprocess.Popen[bytes] | None = None
 
     @classmethod
@@ -104,6 +108,10 @@ class Server:
     def stop(self) -> None:
         """End it politely, without waiting for its clients."""
         self._end(signal.SIGINT if self.kind in POSTGRESES else signal.SIGTERM)
+
+    def give_up_the_port(self) -> None:
+        """Let others have it: there is no next life."""
+        self._keeper.close()
 
     def crash(self) -> None:
         """End PostgreSQL as `pg_ctl -m immediate` does: at once, and what it left behind is no hindrance to a start."""
@@ -314,6 +322,7 @@ def fresh(kind: str, *, durable: bool = False) -> Server:
 def discard(server: Server) -> None:
     """End a server and remove its folder. PostgreSQL must be stopped, or it leaves shared memory behind."""
     server.stop() if server.kind in POSTGRESES else server.kill()
+    server.give_up_the_port()
     shutil.rmtree(server.folder, ignore_errors=True)
 
 
