@@ -40,7 +40,7 @@ def test_a_cancelled_run_of_a_dead_owner_is_not_run_again(world: World) -> None:
     world.at(1)
     hand.do("tick")
     until(world.effects)
-    hand.process.send_signal(signal.SIGSTOP)
+    world.stop(hand)
     job = world.pids()[0]
     assert cancel(world, "job.2027-05-20.1") == "requested"
     for pid in (hand.process.pid, *ancestors(job, hand.process.pid), job):
