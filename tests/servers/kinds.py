@@ -356,6 +356,7 @@ def run(command: list[str], **more: Any) -> None:
 def _ended_with(pid: int) -> Iterator[None]:
     """Hold the children of a process, which forks no more, and end them after it: a number may be reused, they not."""
     os.kill(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # it may be in the middle of a fork until then
     with ExitStack() as held:
         children = list(_hold(_children_of(pid), held))
         yield

@@ -194,7 +194,7 @@ class World:
         """Let a hand stand still, and not with the lock of a store in a file, for which everybody else would wait."""
         with self.file_locked() if self.store is None else nullcontext():
             hand.process.send_signal(signal.SIGSTOP)
-            os.waitid(os.P_PID, hand.process.pid, os.WSTOPPED | os.WNOWAIT)
+            os.waitid(os.P_PID, hand.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def close(self) -> None:
         """End every hand, and what is left of the tasks."""

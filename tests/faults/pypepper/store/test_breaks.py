@@ -164,7 +164,7 @@ def test_while_the_server_is_away_everything_raises(kind: str, own_server: GetSe
     server = own_server(kind)
     place = server.place
     store = opened(
-        kind, {"uri": f"{place.uri}&serverSelectionTimeoutMS=1500"} if kind == "mongodb" else place.discrete()
+        kind, {"uri": f"{place.uri}&serverSelectionTimeoutMS=1000"} if kind == "mongodb" else place.discrete()
     )
     store.put(record())
     server.kill()
