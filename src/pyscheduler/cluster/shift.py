@@ -31,6 +31,8 @@ T = TypeVar("T")
 MOST_CLAIMED: Final = 1000
 """Runs claimed in one statement."""
 RECONCILE_BEATS: Final = 12
+PATIENCE_S: Final = 10.0
+"""For so long at least a lease in doubt may be renewed before a pass gives up: as a store in a file is waited for."""
 WAITING: Final = "Stopping when %d running attempt(s) have ended; a second stop leaves them to their minders."
 STOPPING: Final = "Stopping, {count} due task(s) of this tick are not started."
 
@@ -126,13 +128,14 @@ class Shift:
     async def vouched_for(self) -> None:
         """Wait until our lease certainly holds or nothing may be begun any more: what is due is due in doubt as well.
 
-        Raises StoreUnavailable where it cannot be renewed for as long as it lasts: then it is over.
+        Raises StoreUnavailable where it is not renewed for as long as a lease lasts, and PATIENCE_S at least.
         """
-        over_at = self._loop.time() + self.claims.timing.lease_s
+        patience_s = max(self.claims.timing.lease_s, PATIENCE_S)
+        over_at = self._loop.time() + patience_s
         while not (self.heart.trusted or self.is_over):
             left_s = over_at - self._loop.time()
             if left_s <= 0:
-                what = f"this scheduler could not renew its lease for {self.claims.timing.lease_s:g} s"
+                what = f"this scheduler could not renew its lease for {patience_s:g} s"
                 raise StoreUnavailable(what, mend="what is due is left to the next pass")
             self._beaten.clear()
             with suppress(TimeoutError):

@@ -45,6 +45,7 @@ def test_a_pass_that_cannot_renew_its_lease_says_so(
     world: World, clock: Sleepy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It claims nothing, and raises; the run stays due, and the next pass runs it."""
+    monkeypatch.setattr("pyscheduler.cluster.shift.PATIENCE_S", 0.0)
     scheduler = world.scheduler(world.minutely(), clock=clock)
     scheduler.tick()
     world.at(1)
