@@ -108,7 +108,7 @@ def wait_until_it_waits(meeting: Meeting, name: str, done: Future[T]) -> None:
 def end_connections(meeting: Meeting, name: str) -> None:
     """Let the server end this incarnation's connections, and return once they are gone."""
     who = meeting.known_as(name)
-    meeting.run(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = '{who}'")
+    meeting.run(f"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE application_name = '{who}'")
 
 
 def test_two_claims_at_once_take_different_runs_and_neither_waits(meeting: Meeting, side: ThreadPoolExecutor) -> None:
