@@ -7,6 +7,7 @@ works as root, and as an ordinary user. The password has every letter that an ad
 from __future__ import annotations
 
 import os
+import secrets
 import select
 import shutil
 import signal
@@ -29,6 +30,7 @@ USER: Final = "pepper"
 PASSWORD: Final = "a b@c/d%20+e:f?g#h"
 DATABASE: Final = "pepper"
 POSTGRESES: Final = ("postgres", "postgres15")
+FIRST_PORT: Final = 10_000
 READY_S: Final = 60
 STOP_S: Final = 30
 
@@ -327,11 +329,17 @@ def discard(server: Server) -> None:
 
 
 def free_port() -> int:
-    """Return a port that nobody had a moment ago."""
-    with socket.socket() as asked:
-        asked.bind(("127.0.0.1", 0))
-        port: int = asked.getsockname()[1]
-        return port
+    """Return a port that nobody had a moment ago, below those that the kernel gives to whoever does not name one.
+
+    A server is made before it listens, and away between two starts: meanwhile one of those would be given to another.
+    """
+    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    ports = range(FIRST_PORT, lowest) or range(FIRST_PORT, 1 << 16)
+    while True:
+        port = secrets.choice(ports)
+        with socket.socket() as asked, suppress(OSError):
+            asked.bind(("127.0.0.1", port))
+            return port
 
 
 def as_whom() -> dict[str, Any]:
@@ -357,6 +365,7 @@ def run(command: list[str], **more: Any) -> None:
 def _ended_with(pid: int) -> Iterator[None]:
     """Hold the children of a process, which forks no more, and end them after it: a number may be reused, they not."""
     os.kill(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # it may be in the middle of a fork until then
     with ExitStack() as held:
         children = list(_hold(_children_of(pid), held))
         yield

@@ -228,6 +228,7 @@ class Scheduler:
     async def _claim_all(self, shift: Shift) -> list[Claim]:
         """Claim everything that is due before any of it starts; at one instant in the order of declaration."""
         due: list[Claim] = []
+        await shift.vouched_for()
         while found := await shift.claim(MOST_CLAIMED):
             due += found
         return sorted(due, key=shift.turn_of)

@@ -47,7 +47,7 @@ def test_a_cancelled_run_of_a_dead_owner_is_not_run_again(world: World) -> None:
     world.at(1)
     hand.do("tick")
     until(world.effects)
-    hand.process.send_signal(signal.SIGSTOP)
+    world.stop(hand)
     job = world.pids()[0]
     b = world.scheduler(world.minutely())
     assert b.cancel(RUN, by="ann")
