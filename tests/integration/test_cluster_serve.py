@@ -128,6 +128,7 @@ def test_a_kill_reaches_the_node_that_runs_it(new_cluster: NewCluster) -> None:
     a = cluster.node("a").start()
     run = a.post("/api/jobs/sleeper/trigger")["run"]["run_id"]
     a.until(lambda: f"begin {run}" in cluster.done(), "it runs")
+    assert a.get(f"/api/why?run={run}")["why"]["run"]["state"] == "running"
     a.post(f"/api/runs/{run}/kill")
     a.until(lambda: state(a, run) == "failed", "its end")
     assert "killed by" in a.get(f"/api/runs/{run}")["run"]["reason"]

@@ -229,8 +229,10 @@ class Scheduler:
         """Claim everything that is due before any of it starts; at one instant in the order of declaration."""
         due: list[Claim] = []
         await shift.vouched_for()
-        while found := await shift.claim(MOST_CLAIMED):
+        while (found := await shift.claim(MOST_CLAIMED)) or not (due or shift.heart.trusted or shift.is_over):
             due += found
+            if not found:
+                await shift.vouched_for()
         return sorted(due, key=shift.turn_of)
 
     # ----------------------------------------------------------------------- the loop
