@@ -1,4 +1,4 @@
-"""Who is quicker than the page, and what comes later than the next: nothing that was pressed or has happened is lost."""
+"""Who is quicker than the page, and what comes later than the next: nothing that was pressed or happened is lost."""
 
 from __future__ import annotations
 
