@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import OpenPage, until
+from tests.browser.test_places import settled
 from tests.browser.world import World, world
 from tests.receivers import hook
 
@@ -152,6 +153,8 @@ def test_what_was_missed_waits_for_a_word(tmp_path_factory: pytest.TempPathFacto
             page.fill(field, "looked at the files")
             page.click(f"text={words}")
             page.wait_for_selector("#held-title", state="detached")
+            page.wait_for_load_state()
+            settled(page)  # what it asks for yet, nobody would answer: the service is stopped now
             assert found.service.get("/api/catch-up")["held"] is False
             (line,) = found.service.get("/api/events?action=catch_up")["events"]
             assert (line["detail"]["accept"], line["detail"]["reason"]) == (accepted, "looked at the files")
