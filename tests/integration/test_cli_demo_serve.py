@@ -11,12 +11,17 @@ import time
 import urllib.request
 from pathlib import Path
 
+from pyscheduler.engine.clock import SystemClock
 from tests.serving import PATIENCE_S, ROOT
 
 
 def test_a_living_day_is_served_and_goes_without_a_trace(tmp_path: Path) -> None:
     """The address opens on the board with what was promised; Ctrl-C removes the state and ends what ran."""
-    env = os.environ | {"PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    # its day is made around the present: where that is soon after midnight, there is no day yet to be in the middle of
+    hours_to_noon = 12 - SystemClock().now().hour
+    zone = f"Etc/GMT{-hours_to_noon:+d}"  # as POSIX has it, plus is to the west
+    own = {"PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1", "TZ": zone}
+    env = os.environ | own
     command = [sys.executable, "-m", "pyscheduler.cli", "demo", "--serve"]
     with subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True) as demo:
         try:
