@@ -10,7 +10,6 @@ import pytest
 
 from pyscheduler.engine.minding.hands import Hands, Together
 
-
 PATIENCE_S = 60.0
 """Longer than anything here takes on a busy machine; a test that needs all of it has failed."""
 
