@@ -83,12 +83,19 @@ def _carry(near: socket.socket, context: ssl.SSLContext | None, target: Path, fo
 def _request(client: socket.socket) -> bytes:
     data = b""
     while b"\r\n\r\n" not in data:
-        data += client.recv(65536)
+        data += _more(client)
     head, _, body = data.partition(b"\r\n\r\n")
     lengths = [line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
     while len(body) < int(lengths[0] if lengths else 0):
-        body += client.recv(65536)
+        body += _more(client)
     return head + b"\r\n\r\n" + body
+
+
+def _more(client: socket.socket) -> bytes:
+    piece = client.recv(65536)
+    if not piece:
+        raise ConnectionError("the client has gone in the middle of a request")
+    return piece
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:

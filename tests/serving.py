@@ -37,6 +37,13 @@ with logging_to(level="DEBUG" if "--debug" in sys.argv else "INFO"):
 sys.exit(code)
 """
 
+SLOW_TO_REOPEN = """
+from pyscheduler.service import supervise
+supervise.FIRST_WAIT_S = 5.0
+"""
+"""Before a driver: the next engine comes in five seconds. A store that has failed on a full disk may well be opened
+again, whatever is still full, for its log is emptied as it closes: time to look at it as it stands until then."""
+
 
 class Answer(NamedTuple):
     """What came back."""

@@ -89,7 +89,9 @@ class Shell:
         """Return the words that run a command."""
         return [sys.executable, "-m", "pyscheduler.cli", *arguments]
 
-    def __call__(self, *arguments: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Done:
+    def __call__(
+        self, *arguments: str, stdin: str = "", env: Mapping[str, str] | None = None, patience_s: float = PATIENCE_S
+    ) -> Done:
         """Run a command to its end."""
         done = subprocess.run(
             self.command(*arguments),
@@ -97,7 +99,7 @@ class Shell:
             capture_output=True,
             cwd=self.home,
             env={**self.env, **(env or {})},
-            timeout=PATIENCE_S,
+            timeout=patience_s,
             check=False,
         )
         assert b"Traceback" not in done.stderr, done.stderr.decode()
@@ -113,9 +115,9 @@ class Shell:
         assert b"Traceback" not in said, said.decode()
         return Done(code, raw, said.decode())
 
-    def ok(self, *arguments: str) -> Done:
+    def ok(self, *arguments: str, patience_s: float = PATIENCE_S) -> Done:
         """Run a command that must succeed."""
-        done = self(*arguments)
+        done = self(*arguments, patience_s=patience_s)
         assert done.code == 0, (arguments, done, self.said())
         return done
 

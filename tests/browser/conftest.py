@@ -10,11 +10,14 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser.world import World, world
+from tests.browser.world import ZONE, World, world
+from tests.hours import MIDNIGHT, clear_of, today
 
 ARGUMENTS = (
     "--no-sandbox",
@@ -31,15 +34,34 @@ WIDE, NARROW = (1440, 900), (390, 844)
 OpenPage = Callable[..., Any]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let a test take as long as some of its facts may: each of them has a minute, and so has a world to be filled."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(300))
+
+
 def until(page: Any, expression: str, arg: object = None) -> None:
     """Wait until an expression, or a function of `arg`, is true in the page.
 
     Playwright's own way would evaluate a text inside the page, which our policy forbids as it should.
     """
     end = time.monotonic() + PATIENCE_MS / 1000
-    while not page.evaluate(expression, arg):
+    while not _is_so(page, expression, arg):
         assert time.monotonic() < end, f"still not so: {expression}"
         page.wait_for_timeout(50)
+
+
+def _is_so(page: Any, expression: str, arg: object) -> bool:
+    """Return whether an expression is true in the page; at the moment when another page comes nothing is."""
+    from playwright.sync_api import Error
+
+    try:
+        return bool(page.evaluate(expression, arg))
+    except Error as error:
+        if "Execution context was destroyed" not in error.message:
+            raise
+        return False
 
 
 def _lacking() -> str | None:
@@ -69,10 +91,24 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def a_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world_of_today(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], World]]:
+    """Give what leads to a service with a run in every state of today: past midnight it is another one."""
+    with ExitStack() as stack:
+        found: list[World] = []
+
+        def lead() -> World:
+            clear_of(MIDNIGHT, zone=ZONE)
+            if not found or found[-1].today != str(today(ZONE)):
+                found.append(stack.enter_context(world(tmp_path_factory.mktemp("world"))))
+            return found[-1]
+
+        yield lead
+
+
+@pytest.fixture
+def a_world(world_of_today: Callable[[], World]) -> World:
     """Give a service with a run in every state, shared by tests that only look."""
-    with world(tmp_path_factory.mktemp("world")) as found:
-        yield found
+    return world_of_today()
 
 
 @pytest.fixture(scope="module")

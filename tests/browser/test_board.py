@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -56,7 +57,9 @@ def test_a_lost_scheduler_is_told_with_its_age_and_forgotten_when_it_is_back(
     page = open_page(own_world, "/")
     own_world.relay.is_cut = True
     page.wait_for_selector("#stale:not([hidden])", timeout=60_000)
-    assert "Nothing heard from the scheduler for 1" in page.inner_text("#stale")
+    age = re.search(r"Nothing heard from the scheduler for (\d+)s", page.inner_text("#stale"))
+    assert age is not None
+    assert int(age[1]) >= 10
     assert page.inner_text("#health").strip() == "not heard"
     own_world.relay.is_cut = False
     page.wait_for_selector("#stale[hidden]", state="attached", timeout=60_000)
@@ -68,7 +71,7 @@ def test_everything_goes_by_keyboard(own_world: World, open_page: OpenPage) -> N
     page = open_page(own_world, "/")
     page.keyboard.press("/")
     page.keyboard.type("held-exp")
-    until(page, "document.querySelectorAll('#rows tr').length === 1")
+    until(page, "location.search.includes('q=held-exp') && document.querySelectorAll('#rows tr').length === 1")
     assert "q=held-exp" in page.url
     page.keyboard.press("Escape")
     assert page.input_value("#q") == "held-exp", "leaving the field is not emptying it"
@@ -83,8 +86,7 @@ def test_everything_goes_by_keyboard(own_world: World, open_page: OpenPage) -> N
     page.wait_for_selector('#rows tr[data-state="succeeded"]')
     page.keyboard.press("Enter")
     page.wait_for_url("**/runs/held-export.*")
-    page.keyboard.press("g")
-    page.keyboard.press("b")
+    page.keyboard.type("gb")
     page.wait_for_url(f"{own_world.url}/")
 
 
@@ -119,8 +121,11 @@ def test_a_board_of_today_goes_on_to_tomorrow(a_world: World, open_page: OpenPag
         page.evaluate("document.body.dataset.old = 'yes'")
         page.clock.fast_forward("24:00:10")
         page.clock.run_for(20_000)
-        page.wait_for_timeout(500)
-        assert (page.evaluate("document.body.dataset.old || 'new'") == "new") is goes_on
+        if goes_on:
+            page.wait_for_selector("body:not([data-old])")
+        else:
+            page.wait_for_timeout(500)
+            assert page.evaluate("document.body.dataset.old") == "yes"
 
 
 def test_many_runs_are_acted_on_with_one_result_each(own_world: World, open_page: OpenPage) -> None:
@@ -143,6 +148,8 @@ def test_many_runs_are_acted_on_with_one_result_each(own_world: World, open_page
 
 def test_many_runs_are_rerun_with_what_depends_on_them(own_world: World, open_page: OpenPage) -> None:
     """The box is there for many as it is for one, and the preview answers to it."""
+    for job in ("load-ledger", "hostile"):  # the test before has rerun them
+        own_world.service.until_state(own_world.runs[job], "failed")
     page = open_page(own_world, "/")
     for job in ("load-ledger", "hostile"):
         row(page, own_world.runs[job]).locator("[data-pick]").check()

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import OpenPage, until
+from tests.browser.test_places import settled
 from tests.browser.world import World, world
 from tests.receivers import hook
 
 TEXT = """
 scheduler: {name: care, timezone: Europe/Berlin, state_dir: state, log_dir: logs}
 notifiers:
-  ops: {type: webhook, url: "URL", timeout: 2s, retries: {count: 0}}
+  ops: {type: webhook, url: "URL", timeout: 30s, retries: {count: 0}}
 routes:
   - {match: "alert.#", notify: [ops]}
 jobs:
@@ -96,6 +97,12 @@ def test_a_new_version_shows_what_changed(care: World, open_page: OpenPage) -> N
     assert "The first version there is" in page.inner_text("main")
 
 
+def told(place: World, run: str) -> list[str]:
+    """Return how the deliveries of a run's alerts stand."""
+    alerts = place.service.get(f"/api/runs/{run}")["alerts"]
+    return [delivery["status"] for alert in alerts for delivery in alert["deliveries"]]
+
+
 def test_an_alert_that_reached_nobody_is_sent_again(care: World, open_page: OpenPage) -> None:
     """It stands on top with why; one press, and it is sent and gone from there."""
     receiver: Any = care.receiver  # type: ignore[attr-defined]
@@ -106,7 +113,8 @@ def test_an_alert_that_reached_nobody_is_sent_again(care: World, open_page: Open
     receiver.status = 200
     page.click("button:has-text('Send again')")
     page.wait_for_selector(".toast:has-text('ops tries again')")
-    care.service.until(lambda: not care.service.get("/api/alerts/dead")["deliveries"], "it is sent")
+    care.service.until(lambda: "sent" in told(care, run), "it is sent")
+    assert not care.service.get("/api/alerts/dead")["deliveries"]
     page.reload()
     page.wait_for_selector(f"#alerts tr:has-text('{run}'):has-text('ops: sent')")
     assert page.locator("#dead-box").is_hidden()
@@ -145,6 +153,8 @@ def test_what_was_missed_waits_for_a_word(tmp_path_factory: pytest.TempPathFacto
             page.fill(field, "looked at the files")
             page.click(f"text={words}")
             page.wait_for_selector("#held-title", state="detached")
+            page.wait_for_load_state()
+            settled(page)  # what it asks for yet, nobody would answer: the service is stopped now
             assert found.service.get("/api/catch-up")["held"] is False
             (line,) = found.service.get("/api/events?action=catch_up")["events"]
             assert (line["detail"]["accept"], line["detail"]["reason"]) == (accepted, "looked at the files")

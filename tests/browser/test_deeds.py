@@ -112,6 +112,7 @@ def test_an_action_is_done_from_menu_bar_and_page(hands: World, open_page: OpenP
     page = open_page(hands, "/")
     row = page.locator(f'tr[data-run="{by_menu}"]')
     row.locator("summary").click()
+    row.locator(".sheet-menu").wait_for()  # it is made when it is opened
     in_menu = offered(row)
     row.locator(f'[data-action="{deed.action}"]').click()
     said_yes(page, f"{deed.action} by the menu")
@@ -201,6 +202,7 @@ def test_a_list_of_runs_asks_for_the_reason_that_the_job_wants(hands: World, ope
     page.fill("#ask-reason", "because of the rate")
     page.click('#ask button[value="yes"]')
     hands.service.until(lambda: hands.service.run(run)["reruns"] == 1, "it is rerun")
+    hands.service.until_state(run, "succeeded")
 
 
 def test_triggering_asks_for_the_reason_that_the_job_wants(hands: World, open_page: OpenPage) -> None:

@@ -29,8 +29,8 @@ BOX = "document.querySelector('[data-name=close-books]').getBoundingClientRect()
 
 
 def settled(page: Any) -> Any:
-    """Return the page once what it fetches is there."""
-    until(page, "!document.querySelector('.loading, #graph-wait')")
+    """Return the page once what it fetches is there; a graph is drawn a frame after it has come."""
+    until(page, "!document.querySelector('.loading, #graph-wait, #graph > g:not([transform])')")
     return page
 
 

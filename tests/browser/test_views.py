@@ -47,6 +47,16 @@ def test_the_board_filters_by_tag_and_criticality(a_world: World, open_page: Ope
     until(page, "document.querySelectorAll('#rows tr').length > 3")
 
 
+def test_the_row_somebody_is_at_outlives_a_filter(a_world: World, open_page: OpenPage) -> None:
+    """It is the same run's row afterwards: the next key means it."""
+    page = open_page(a_world, "/")
+    page.keyboard.press("j")
+    page.select_option("#tag", "finance")
+    until(page, "document.querySelectorAll('#rows tr').length === 3")
+    page.wait_for_timeout(300)  # htmx comes back to what it has put in, a moment later
+    assert page.get_attribute("#rows tr.current", "data-run") == a_world.runs["load-ledger"]
+
+
 def test_a_page_is_selected_and_let_go(a_world: World, open_page: OpenPage) -> None:
     page = open_page(a_world, "/")
     page.check("#pick-page")
@@ -203,8 +213,7 @@ def test_every_place_is_two_keys_away(a_world: World, open_page: OpenPage) -> No
     places = page.locator("[data-go]").evaluate_all("all => all.map((link) => [link.dataset.go, link.pathname])")
     assert len(places) == 8
     for key, path in places:
-        page.keyboard.press("g")
-        page.keyboard.press(key)
+        page.keyboard.type(f"g{key}")
         page.wait_for_url(lambda url, path=path: url.removeprefix(a_world.url).split("?")[0] == path)
 
 

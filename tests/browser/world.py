@@ -8,6 +8,7 @@ stands where its name says.
 from __future__ import annotations
 
 import contextlib
+import re
 import selectors
 import socket
 import threading
@@ -16,8 +17,10 @@ from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 
+from tests.hours import MIDNIGHT, NIGHTLY, clear_of
 from tests.serving import Served, connected, served
 
+ZONE = "Europe/Berlin"
 TEXT = r"""
 scheduler:
   name: night-house
@@ -138,6 +141,8 @@ class World:
             until(self.service.trigger("quick", run_date=day.isoformat()), "succeeded")
         until(self.trigger("load-ledger"), "failed")
         until(self.trigger("extract-orders"), "succeeded")
+        self.service.until(lambda: self.service.get("/api/runs?job=transform-orders")["runs"], "what follows it")
+        until(self.latest("transform-orders"), "succeeded")
         until(self.trigger("flaky-feed"), "retry_wait")
         until(self.trigger("long-report"), "running")
         until(self.trigger("pooled-first"), "running")
@@ -160,6 +165,8 @@ class World:
 @contextmanager
 def world(home: Path, text: str = TEXT, *, filled: bool = True) -> Iterator[World]:
     """Give a running service with a day full of trouble; everything it started is ended afterwards."""
+    named = re.search(r"timezone: ([\w/]+)", text)
+    clear_of(MIDNIGHT, NIGHTLY, zone=named[1] if named else "UTC")
     with served(home, text) as service:
         service.start()
         relay = Relay(service.socket)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.hours import MIDNIGHT, NIGHTLY, clear_of
 from tests.serving import Served, served
 
 TEXT = """
@@ -38,5 +39,6 @@ jobs:
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A service that runs, with a configuration of every kind of job."""
+    clear_of(MIDNIGHT, NIGHTLY, zone="Europe/Berlin")
     with served(tmp_path_factory.mktemp("house"), TEXT) as found:
         yield found.start()

@@ -123,6 +123,7 @@ def test_a_reload_by_signal_has_its_row(tmp_path: Path) -> None:
 def test_an_action_on_many_has_a_row_for_each(service: Served) -> None:
     """Each with its own result, the reason in all of them; a preview has none."""
     first, second = (service.trigger("patient") for _ in range(2))
+    service.until_state(first, "running")
     body = {"action": "mark-success", "run_ids": [second, "nosuch.2027-05-20.1"], "reason": "many at once"}
     before = rows(service)[0]["id"]
     look = {"action": "mark-success", "run_ids": [second]}

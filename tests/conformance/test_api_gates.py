@@ -81,6 +81,14 @@ def test_no_header_makes_anybody_somebody_else(service: Served) -> None:
     service.until_state(run_id, "succeeded")
 
 
+def content(path: Path) -> bytes:
+    """Return what a file holds; nothing where it has gone since it was listed, as a minder's does."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
 def test_a_value_of_the_environment_is_shown_nowhere(service: Served) -> None:
     """FC-082: not by a route, not in the log at debug, not in the cache, the store or a command line."""
     run_id = service.trigger("quick")
@@ -91,7 +99,7 @@ def test_a_value_of_the_environment_is_shown_nowhere(service: Served) -> None:
     files = [path for path in service.home.rglob("*") if path.is_file()]
     assert len(files) > 5
     assert SECRET not in shown
-    assert [path for path in files if secret in path.read_bytes()] == []
+    assert [path for path in files if secret in content(path)] == []
     assert secret not in Path(f"/proc/{service.pid}/cmdline").read_bytes()
 
 

@@ -31,7 +31,11 @@ jobs:
         import os, sys
         sys.stdout.buffer.write(b"before\n\xff\xfe\xc3\n\xe2\x82 cut\nafter\n" + os.urandom(1 << 20) + b"\ndone\n")
     schedule: manual
-  slow: {command: "for i in 1 2 3 4 5; do echo line $i; sleep 0.3; done; printf 'no end \\342\\202'", schedule: manual}
+  slow:
+    command: |
+      echo line 1; until [ -e go-on ]; do sleep 0.05; done
+      for i in 2 3 4 5; do echo line $i; sleep 0.3; done; printf 'no end \342\202'
+    schedule: manual
   tries: {command: "echo try {attempt}; [ {attempt} = 2 ]", schedule: manual, retries: {count: 1, delay: 1s}}
   bad: {command: "true", cwd: "/nowhere/at/all", schedule: manual}
   never: {command: "true", schedule: manual}
@@ -144,6 +148,7 @@ def test_a_follower_misses_nothing(service: Served) -> None:
     run_id = service.trigger("slow")
     service.until(lambda: service.ask("GET", f"/api/runs/{run_id}/log").status == 200)
     body = log(service, run_id, "?tail=5000")
+    (service.home / "go-on").touch()
     shown, offset, ended = "".join(line + "\n" for line in body["lines"]), body["size"], False
     while True:
         page = log(service, run_id, f"?offset={offset}")
@@ -222,6 +227,6 @@ def test_a_client_that_does_not_read_holds_nobody_up(service: Served, huge: str)
         for thread in answers:
             thread.start()
         for thread in answers:
-            thread.join(10)
+            thread.join(60)
         assert not any(thread.is_alive() for thread in answers)
         assert memory_mb(service.pid) - before < 20

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.hours import MIDNIGHT, NIGHTLY, clear_of
 from tests.shell import ROOT, Shell, shell
 
 TEXT = r"""
@@ -32,6 +33,7 @@ OFFSET = re.compile(r"[+-]\d{2}:\d{2}$")
 
 @pytest.fixture(scope="module")
 def pysched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    clear_of(MIDNIGHT, NIGHTLY, zone="Europe/Berlin")
     with shell(tmp_path_factory.mktemp("night"), TEXT) as found:
         found.serve("--log-level", "debug")
         found.until_state(found.trigger("bytes"), "succeeded")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.hours import MIDNIGHT, NIGHTLY, clear_of
 from tests.relay import Relay, certificate, relay
 from tests.shell import Shell, shell
 
@@ -37,6 +38,7 @@ WINDOW = ("--from", "2027-05-20", "--to", "2027-05-27")
 
 @pytest.fixture(scope="module")
 def pysched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    clear_of(MIDNIGHT, NIGHTLY, zone="Europe/Berlin")
     with shell(tmp_path_factory.mktemp("night"), TEXT.replace(", schedule: []", "")) as found:
         found.serve()
         found.until_state(found.trigger("bytes", "--reason", "a test"), "succeeded")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from tests.visitors import Visitor, port_of, put, token_of, tokens
 TEXT = """
 scheduler: {state_dir: state, log_dir: logs, listen: "127.0.0.1:0", api_tokens_file: tokens.yaml}
 notifiers:
-  ops: {type: webhook, url: "URL/${HOOK_KEY}", timeout: 2s, retries: {count: 0}, headers: {X-Key: "${HOOK_KEY}"}}
+  ops: {type: webhook, url: "URL/${HOOK_KEY}", timeout: 30s, retries: {count: 0}, headers: {X-Key: "${HOOK_KEY}"}}
 routes:
   - {match: "alert.#", notify: [ops]}
 defaults: {schedule: manual, env: {DB_PASS: "${DB_PASS}", PIN: "${PIN}", MULTI: "${MULTI}", TYPED: "hunter2-typed"}}
@@ -143,12 +144,21 @@ def test_fc_082_a_viewer_sees_no_value_that_was_typed_either(service: Served) ->
     assert [path for path, body in pages.items() if TYPED in body or SECRET in body] == []
 
 
+def content(path: Path) -> bytes:
+    """Return what a file holds; nothing where it has gone since it was listed, as a minder's does."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
 def test_fc_082_no_alert_no_file_and_no_command_line_has_a_secret(service: Served, receiver: Hook) -> None:
     """The receiver gets its key and nothing else; the store, the logs and the notes have the names only."""
     assert {got.path for got in receiver.got} == {"/s3cr-hook-key"}
     assert [got for got in receiver.got if SECRET.encode() in got.body] == []
     files = [path for path in service.home.rglob("*") if path.is_file() and not path.is_socket()]
     assert len(files) > 10
-    assert [str(path) for path in files if SECRET.encode() in path.read_bytes()] == []
+    assert [str(path) for path in files if SECRET.encode() in content(path)] == []
     for pid in (service.pid, *service.marked()):
-        assert SECRET.encode() not in Path(f"/proc/{pid}/cmdline").read_bytes()
+        with suppress(FileNotFoundError, ProcessLookupError):  # a minder that has been idle for long enough goes
+            assert SECRET.encode() not in Path(f"/proc/{pid}/cmdline").read_bytes()

@@ -43,8 +43,8 @@ jobs:
                 time.sleep(0.1)
             os._exit(0)
         time.sleep(0.5)
-    timeout: 5s
-  shell: {command: "sleep 300 & echo ok", timeout: 10s}
+    timeout: 30s
+  shell: {command: "sleep 300 & echo ok", timeout: 30s}
   tidy: {command: "sleep 300 & echo $! > tidy.pid", leftovers: kill}
   percent: {command: "date +%Y%m%d"}
   braces: {command: "echo {{{{ }}}} {run_date:%Y%m%d}"}
@@ -52,7 +52,7 @@ jobs:
     command: |
       n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n > n; echo $$$$ >> pids
       [ $n -gt 2 ] || sleep 60
-    timeout: 2s
+    timeout: 5s
     retries: {count: 10, delay: 1s, backoff: 1}
 """
 pytestmark = pytest.mark.timeout(300)
@@ -82,7 +82,7 @@ def test_fc_006_a_reload_to_a_date_that_never_comes_is_refused_and_the_rest_goes
         service.write(bad)
         began = time.monotonic()
         answer = service.ask("POST", "/api/reload", {})
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 30
         assert answer.status == 400
         assert "can never fire" in str(answer.body["problems"])
         assert service.get("/api/scheduler")["config"]["version"] == 1
@@ -113,13 +113,13 @@ def test_fc_036_what_was_begun_is_not_begun_again_but_by_its_retries(tmp_path: P
         service.start()
         runs = {job: service.trigger(job) for job in "jk"}
         for job in "jk":
-            service.until((tmp_path / f"{job}.ledger").exists)
+            service.until(lambda job=job: log_of(service, runs[job]) == ["begun 1"], f"{job} has begun")  # type: ignore[misc]
         kill_them_all(service)
         service.start()
         lost = service.until_state(runs["j"], "failed")
         assert (lost["reason"], lost["attempt"]) == ("lost", 1)
-        again = service.until_state(runs["k"], "running")
-        assert again["attempt"] == 2
+        service.until(lambda: service.run(runs["k"])["attempt"] == 2, "it is tried again")
+        service.until_state(runs["k"], "running")
         service.until(lambda: log_of(service, runs["k"]) == ["begun 2"])
         assert (tmp_path / "j.ledger").read_text() == "line\n"
         assert (tmp_path / "k.ledger").read_text() == "line\nline\n"
@@ -151,14 +151,14 @@ def test_fc_050_the_main_process_s_end_is_the_run_s_end(service: Served) -> None
     service.until_state(run_id, "succeeded")
     began = time.monotonic()
     refused = service.ask("POST", f"/api/runs/{run_id}/kill", {})
-    assert (refused.status, time.monotonic() - began < 5) == (409, True)
+    assert (refused.status, time.monotonic() - began < 20) == (409, True)
     before = len(log_of(service, run_id))
     service.until(lambda: len(log_of(service, run_id)) > before, "the grandchild writes on")
     (service.home / "enough").touch()
 
 
 def test_fc_050_a_shell_that_leaves_a_child_has_ended(service: Served) -> None:
-    """`sleep 300 & echo ok` succeeds at once; its limit of ten seconds is never met."""
+    """`sleep 300 & echo ok` succeeds at once; its limit is never met."""
     assert service.until_state(service.trigger("shell"), "succeeded", "failed")["state"] == "succeeded"
 
 
@@ -328,6 +328,6 @@ def test_fc_070_two_timeouts_then_success(service: Served) -> None:
     assert (ended["state"], ended["attempt"]) == ("succeeded", 3)
     attempts = service.get(f"/api/runs/{run_id}")["attempts"]
     assert [attempt["outcome"] for attempt in attempts] == ["timeout"] * 2 + ["succeeded"]
-    assert all(attempt["duration_seconds"] >= 2.0 for attempt in attempts[:2])
+    assert all(attempt["duration_seconds"] >= 5.0 for attempt in attempts[:2])
     assert len({attempt["stdout_path"] for attempt in attempts}) == 3
     assert len(set((service.home / "pids").read_text().split())) == 3

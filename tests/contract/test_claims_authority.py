@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -311,3 +312,35 @@ def test_draining_is_by_name_or_by_incarnation(meeting: Meeting) -> None:
     assert two.drain("a2", undo=True) == ["a2"]
     assert {node.inc_id: node.draining for node in one.nodes() if node.fenced_at is None} == {"a1": True, "a2": False}
     assert one.drain("nobody") == []
+
+
+def test_s15_who_calls_a_run_off_is_written_down(meeting: Meeting) -> None:
+    """In the logbook, and in the reason of a run that ends by it; where nothing is changed nothing is written."""
+    ids = offered(meeting, 2)
+    claims = meeting.join("a")
+    (running,) = claims.claim(1)
+    claims.start([start_of(running)])
+    assert claims.call_off(ids[1], "ann", only_running=True) is Cancelled.NOT_RUNNING
+    assert claims.call_off(ids[1], "ann", "no data today") is Cancelled.CANCELLED
+    assert claims.call_off(ids[0], "ann", only_running=True) is Cancelled.REQUESTED
+    assert claims.call_off(ids[1], "ann") is Cancelled.FINAL
+    assert claims.call_off("none.2027-01-01.1", "ann") is Cancelled.UNKNOWN
+    assert meeting.row(ids[1])["reason"] == "cancelled by ann: no data today"
+    lines = meeting.run("SELECT run_id, actor, detail FROM events WHERE action = 'cancel' ORDER BY id")
+    told = [(line["run_id"], line["actor"], json.loads(line["detail"])) for line in lines]
+    assert told == [
+        (ids[1], "ann", {"before": "queued", "reason": "no data today"}),
+        (ids[0], "ann", {"before": "running", "reason": ""}),
+    ]
+
+
+def test_s15_nobody_calls_a_run_of_the_engines_off_past_it(meeting: Meeting) -> None:
+    """Whether it waits, is claimed or runs."""
+    ids = engines(meeting, 3)
+    claims = meeting.join("a")
+    running, _ = claims.claim(2)
+    claims.start([start_of(running)])
+    before = meeting.run("SELECT * FROM runs ORDER BY run_id")
+    assert {claims.call_off(run_id, "ann") for run_id in ids} == {Cancelled.ENGINE}
+    assert meeting.run("SELECT * FROM runs ORDER BY run_id") == before
+    assert meeting.run("SELECT * FROM events WHERE action = 'cancel'") == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+import time
 from functools import partial
 from pathlib import Path
 
@@ -29,11 +30,13 @@ pytestmark = [
 ]
 TEXT = """
 scheduler: {{state_dir: {home}/state, log_dir: {home}/logs, kill_grace: 1s}}
-defaults: {{schedule: manual, command: "echo $$$$ > {home}/{{job}}.pid; exec sleep 1000", timeout: 2s}}
+defaults: {{schedule: manual, command: "echo $$$$ > {home}/{{job}}.pid; exec sleep 1000", timeout: 10s}}
 jobs:
   once: {{tags: [x]}}
   tried: {{retries: {{count: 1, delay: 1s}}, timeout: 1h}}
 """
+TIMEOUT_S = 10.0
+"""Longer than it takes to kill everybody on a busy machine: nobody may be timed out before that."""
 
 
 def new_engine(home: Path) -> Engine:
@@ -49,6 +52,7 @@ async def everybody_dies_and_strangers_come(yard: Yard) -> None:
     await first.start()
     runs = {job: (await first.trigger(job, actor="ann")).run_id for job in ("once", "tried")}
     jobs = [await until(partial(number_in, yard.file(f"{job}.pid"))) for job in runs]
+    over_at = time.monotonic() + TIMEOUT_S
     minders = [found.parent for pid in jobs if (found := kernel.stat(pid)) is not None]
     nurseries = {found.parent for pid in minders if (found := kernel.stat(pid)) is not None}
     await first.stop()
@@ -59,10 +63,12 @@ async def everybody_dies_and_strangers_come(yard: Yard) -> None:
         kill(pid)
         await buried(pid)
     strangers = [stranger(pid) for pid in numbers]
-    await look_for_them(yard, runs, strangers)
+    await look_for_them(yard, runs, strangers, over_at)
 
 
-async def look_for_them(yard: Yard, runs: dict[str, str], strangers: list[subprocess.Popen[bytes]]) -> None:
+async def look_for_them(
+    yard: Yard, runs: dict[str, str], strangers: list[subprocess.Popen[bytes]], over_at: float
+) -> None:
     """Both are lost; the one with a retry runs again; a kill of the ended one is refused; the strangers live on."""
     second = new_engine(yard.home)
     yard.file("tried.pid").unlink()
@@ -76,7 +82,8 @@ async def look_for_them(yard: Yard, runs: dict[str, str], strangers: list[subpro
     assert again not in {one.pid for one in strangers}
     await second.kill(runs["tried"], actor="ann")
     await until(lambda: (run := second.book.published(runs["tried"])) is not None and run.is_final)
-    await asyncio.sleep(2.2)  # longer than the lost attempt's timeout: nothing is signalled for its sake
+    # until the lost attempt's timeout is over: nothing is signalled for its sake
+    await asyncio.sleep(max(0.0, over_at + 0.2 - time.monotonic()))
     assert [one.pid for one in strangers if one.poll() is not None] == []
     for one in strangers:
         one.kill()

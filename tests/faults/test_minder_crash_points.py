@@ -112,6 +112,7 @@ async def test_a_minder_may_die_anywhere(tmp_path: Path, point: str) -> None:
     """The nursery takes over, or another minder begins: no exit code is lost with the nursery alive."""
     yard = Yard(tmp_path)
     await three_attempts(yard, point)
+    await until(lambda: died(yard), "one that has told of its end may not have come to its point yet")
     assert died(yard) == {point}
 
 

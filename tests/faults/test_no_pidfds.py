@@ -57,7 +57,7 @@ def test_jobs_are_killed_adopted_and_guarded_all_the_same(service: Served) -> No
         service.until((service.home / f"up-{job}").exists)
     service.post(f"/api/runs/{stubborn}/kill")
     assert service.until_state(stubborn, "failed")["reason"].startswith("killed by ")
-    minder = service.get(f"/api/runs/{orphan}")["attempts"][0]["pid"]
+    minder = service.until(lambda: service.get(f"/api/runs/{orphan}")["attempts"][0]["pid"], "its minder is known")
     os.kill(minder, signal.SIGKILL)
     service.kill()
     service.start()

@@ -22,7 +22,10 @@ import pytest
 from pyscheduler.errors import StoreLocked, StoreUnavailable
 from pyscheduler.store import Batch, Store
 from pyscheduler.store.catalogue import ENGINE_VALUES
-from pyscheduler.store.postgres.connect import address_of
+from pyscheduler.store.hints import Hint
+from pyscheduler.store.postgres import transaction
+from pyscheduler.store.postgres.connect import Connection, address_of
+from pyscheduler.store.postgres.listener import notify
 from pyscheduler.store.postgres.store import PostgresStore
 from pyscheduler.store.statements import PUT_ENGINE
 from pyscheduler.store.transaction import Transaction
@@ -104,12 +107,22 @@ def test_a_commit_whose_answer_is_lost_is_unknown_and_there(tmp_path: Path, url:
         assert [run.job for run in store.open_runs()] == ["second"]
 
 
-def test_a_commit_that_never_arrived_is_unknown_and_not_there(tmp_path: Path, url: str, far: str, wire: Proxy) -> None:
+def test_a_commit_that_never_arrived_is_unknown_and_not_there(
+    tmp_path: Path, url: str, far: str, wire: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nobody can tell the two apart before reading back."""
+    at_its_commit = threading.Event()
+
+    def say(connection: Connection, hints: set[Hint]) -> None:
+        notify(connection, hints)
+        at_its_commit.set()
+
     with ThreadPoolExecutor(1) as threads, closing(Store.open(tmp_path, url=far)) as store:
         store.apply(Batch(engine={"first": "1"}))
         wire.cut("up")
+        monkeypatch.setattr(transaction, "notify", say)
         saved = saving(threads, store, "second")
+        assert at_its_commit.wait(WAIT_S)
         with pytest.raises(TimeoutError):
             saved.result(0.3)
         wire.reset()
@@ -176,8 +189,9 @@ def test_a_server_that_does_nothing_is_not_waited_for_without_end(
 ) -> None:
     """P6: stopped, but reached: a write ends as unknown and a read as out of reach; a new opening goes on."""
     monkeypatch.setattr("pyscheduler.store.postgres.connect.GRACE_S", 0.5)
-    monkeypatch.setattr("pyscheduler.store.postgres.store.WRITE_S", 0.5)
-    monkeypatch.setattr("pyscheduler.store.postgres.readers.SNAPSHOT_S", 0.5)
+    # what the server is asked for while it works has to be done in these, on a busy machine too
+    monkeypatch.setattr("pyscheduler.store.postgres.store.WRITE_S", 3.0)
+    monkeypatch.setattr("pyscheduler.store.postgres.readers.SNAPSHOT_S", 3.0)
     server = own_server("postgres")
     with closing(Store.open(tmp_path, url=server.place.uri)) as store:
         store.apply(Batch(engine={"first": "1"}))

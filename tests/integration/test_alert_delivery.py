@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from pyscheduler.alerts import AlertRoom
+from pyscheduler.alerts import AlertRoom, delivery
 from pyscheduler.alerts.definition import Definition
 from pyscheduler.alerts.delivery import AT_ONCE, IN_HAND, send
 from pyscheduler.alerts.message import Message
@@ -154,8 +154,8 @@ async def test_when_the_tries_are_spent_it_is_dead_and_a_replay_tries_again(desk
         await desk.becomes(("ops", "pending", tries, "no"))
         await desk.night.clock.advance(timedelta(seconds=wait))
     await desk.becomes(("ops", "dead", 4, "no"))
-    ((delivery, told),) = desk.night.engine.store.dead_deliveries()
-    assert (delivery.notifier, told.alert.alert_id) == ("ops", "x:failed:0")
+    ((dead, told),) = desk.night.engine.store.dead_deliveries()
+    assert (dead.notifier, told.alert.alert_id) == ("ops", "x:failed:0")
     with pytest.raises(Conflict, match="nothing of team is dead"):
         await desk.room.replay("x:failed:0", "team")
     again: list[Delivery] = await desk.room.replay("x:failed:0")
@@ -252,6 +252,7 @@ async def test_four_at_once_and_a_stuck_one_holds_up_nobody_else(tmp_path: Path)
     desk.room._send = slow_for_ops
     await desk.raise_(20)
     await until(lambda: len([name for name, _ in quick.tries if name == "team"]) == 20)
+    await until(lambda: len(stuck) >= AT_ONCE)
     assert len(stuck) == AT_ONCE
     held.set()
     await desk.quiet()
@@ -293,8 +294,11 @@ async def test_what_was_sent_while_the_store_had_failed_is_not_sent_again(
     await closed(desk)
 
 
-async def test_a_send_that_never_ends_is_given_up_and_keeps_its_own_thread_only(tmp_path: Path) -> None:
-    """`timeout` + 1 s; the loop is free all the while, and the process can end."""
+async def test_a_send_that_never_ends_is_given_up_and_keeps_its_own_thread_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the notifier itself after `timeout`; the loop is free all the while, and the process can end."""
+    monkeypatch.setattr(delivery, "GRACE_S", 60.0)
     with hook() as server:
         server.held.clear()
         definition = Definition(name="n", kind="webhook", options={"url": server.url}, folder=tmp_path, timeout_s=0.2)

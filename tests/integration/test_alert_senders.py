@@ -33,7 +33,7 @@ def a_message(text: str = "load failed: exit 1") -> Message:
     return message_of(an_alert(text, reason="exit 1"), "night")
 
 
-def send(folder: Path, kind: str, message: Message | None = None, *, timeout_s: float = 5.0, **options: Any) -> None:
+def send(folder: Path, kind: str, message: Message | None = None, *, timeout_s: float = 60.0, **options: Any) -> None:
     """Send one message by a notifier of these options."""
     definition = Definition(
         name="n",
@@ -91,10 +91,10 @@ def test_a_command_that_writes_without_end_keeps_nobody_and_nothing(tmp_path: Pa
 
 def test_a_command_and_all_it_started_end_at_the_timeout(tmp_path: Path) -> None:
     command = "sleep 60 & echo $! > child; echo $$ > leader; sleep 60"
-    with pytest.raises(NotifyError, match=r"the command did not end within 0\.5 s"):
-        send(tmp_path, "command", command=command, timeout_s=0.5)
+    with pytest.raises(NotifyError, match="the command did not end within 5 s"):
+        send(tmp_path, "command", command=command, timeout_s=5.0)  # a busy machine may take that long to begin
     pids = [int((tmp_path / name).read_text()) for name in ("leader", "child")]
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while any(map(alive, pids)):
         assert time.monotonic() < until, "somebody outlived the timeout"
         time.sleep(0.01)
@@ -241,7 +241,7 @@ def safe(trusted: tuple[Path, Path]) -> ssl.SSLContext:
     return context
 
 
-SAFE: dict[str, Any] = {"host": "127.0.0.1", "from": "p@example.org", "to": "a@example.org", "timeout_s": 10.0}
+SAFE: dict[str, Any] = {"host": "127.0.0.1", "from": "p@example.org", "to": "a@example.org"}
 
 
 @pytest.mark.parametrize(("smtps", "more"), [(False, {}), (True, {"smtps": "true"})])
@@ -334,7 +334,7 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
         for _ in range(5):
             send(tmp_path, "log", path="x")
             send(tmp_path, "command", command="true")
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60
         while len(os.listdir("/proc/self/fd")) > before:  # who fed the last command may still be closing its pipe
             assert time.monotonic() < until, "descriptors are left open"
             time.sleep(0.01)

@@ -67,7 +67,7 @@ def at(tmp_path: Path) -> Path:
     return tmp_path / "api.sock"
 
 
-def client(path: Path, timeout_s: float = 10.0) -> SocketClient:
+def client(path: Path, timeout_s: float = 60.0) -> SocketClient:
     return SocketClient(path, Path("pysched.yaml"), timeout_s)
 
 

@@ -58,7 +58,8 @@ def test_bash_completes_runs_of_the_running_scheduler(tmp_path: Path) -> None:
     """The newest that begin so."""
     with shell(tmp_path, TEXT) as pysched:
         run_id = pysched.serve().trigger("load", "--run-date", "2027-05-20")
-        assert complete(pysched, "pysched show loa") == [run_id]
+        # nothing comes where the scheduler has not answered within half a second; then one presses the key again
+        pysched.until(lambda: complete(pysched, "pysched show loa") == [run_id], "it is offered")
         assert complete(pysched, "pysched hold loo") == []
 
 

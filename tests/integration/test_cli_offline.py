@@ -6,6 +6,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+from pyscheduler.cli import at_home
+from pyscheduler.cli.place import look_up
 from tests.shell import Shell, shell
 
 TEXT = """
@@ -32,7 +34,7 @@ def test_after_kill_9_the_store_answers(tmp_path: Path) -> None:
     with shell(tmp_path, TEXT) as pysched:
         run_id = pysched.serve().trigger("nap")
         pysched.until_state(run_id, "running")
-        pysched.until(lambda: pysched.ok("log", run_id).out, "it has written")
+        pysched.until(lambda: pysched("log", run_id).out, "it has written")  # at first there is no log yet
         online = pysched.ok("show", run_id, "--json").json
         kill(pysched)
         assert pysched.ok("log", run_id).out == "asleep\n"
@@ -74,6 +76,9 @@ def test_right_after_serve_every_command_waits(tmp_path: Path) -> None:
     with shell(tmp_path, TEXT) as pysched:
         with pysched.log.open("ab") as log:
             pysched.scheduler = subprocess.Popen(pysched.command("serve"), cwd=tmp_path, env=pysched.env, stderr=log)
+        place = look_up(pysched.config, {})
+        # two commands that begin together may overtake each other by more than the pause that a busy machine leaves
+        pysched.until(lambda: at_home.on_its_way(place), "it has announced its start")
         done = pysched("status")
         assert done.code == 0, done.err
         assert "night: today" in done.out

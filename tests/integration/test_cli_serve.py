@@ -28,7 +28,7 @@ def test_its_log_tells_of_every_change_of_a_run(tmp_path: Path) -> None:
         assert "ready: 0 open runs," in pysched.said()
         pysched.serve()
         assert pysched.run(run_id)["state"] == "running"
-        assert "ready: 1 open run," in pysched.said()
+        pysched.until(lambda: "ready: 1 open run," in pysched.said(), "its log says so, too")
 
 
 def test_a_log_file_of_its_own(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_ctrl_c_stops_it_and_leaves_jobs_alone(tmp_path: Path) -> None:
         assert pysched.scheduler is not None
         pysched.scheduler.send_signal(signal.SIGINT)
         assert pysched.scheduler.wait(60) == 0
-        assert any("sleep 300" in _command(pid) for pid in pysched._marked())
+        pysched.until(lambda: any("sleep 300" in _command(pid) for pid in pysched._marked()), "the job goes on")
 
 
 def _command(pid: int) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from pyscheduler.service.house import HAND_OVER_S
-from tests.clustering import Cluster, fresh_database, is_standby
+from tests.clustering import A_LONG_LEASE, Cluster, fresh_database, is_standby
 from tests.servers.kinds import Place
 from tests.serving import Served, on_tmpfs
 
@@ -25,13 +23,44 @@ jobs:
 """
 
 
+GIVES_WAY = """
+from pyscheduler.service import house, membership
+house.HAND_OVER_S = membership.FREE_S = 600.0
+"""
+"""Before a driver: who was asked to hand over leads again after another has, and not for want of one that is quick."""
+
+
 @pytest.fixture
-def cluster(tmp_path: Path, server_place: Callable[[str], Place]) -> Iterator[Cluster]:
-    """Make a cluster on a database of its own."""
-    with fresh_database(server_place("postgres")) as url:
-        made = Cluster(tmp_path, url, JOBS)
-        yield made
-        made.clear()
+def url(server_place: Callable[[str], Place]) -> Iterator[str]:
+    with fresh_database(server_place("postgres")) as found:
+        yield found
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, url: str) -> Iterator[Cluster]:
+    """Make a cluster whose leader may be killed."""
+    made = Cluster(tmp_path, url, JOBS)
+    yield made
+    made.clear()
+
+
+@pytest.fixture
+def calm(tmp_path: Path, url: str) -> Iterator[Cluster]:
+    """Make a cluster in which the lead is only ever given away."""
+    made = Cluster(tmp_path, url, JOBS, cluster=A_LONG_LEASE)
+    yield made
+    made.clear()
+
+
+def two(cluster: Cluster) -> tuple[Served, Served]:
+    """Start one that leads and one that stands by."""
+    a, b = cluster.node("a"), cluster.node("b")
+    for each in (a, b):
+        each.driver = GIVES_WAY + each.driver
+    a.start()
+    b.start(ready=False)
+    b.until(lambda: is_standby(b), "standing by")
+    return a, b
 
 
 def state(served: Served, run_id: str) -> str:
@@ -39,10 +68,9 @@ def state(served: Served, run_id: str) -> str:
     return str(served.get(f"/api/runs/{run_id}")["run"]["state"])
 
 
-def test_a_standby_answers_for_the_one_that_leads(cluster: Cluster) -> None:
+def test_a_standby_answers_for_the_one_that_leads(calm: Cluster) -> None:
     """Reads and actions alike, in the name of whoever asked; and the lead can be handed to it."""
-    a, b = cluster.node("a").start(), cluster.node("b").start(ready=False)
-    b.until(lambda: is_standby(b), "standing by")
+    a, b = two(calm)
     seen = b.get("/api/nodes")
     assert (seen["authority"]["node"], seen["authority"]["epoch"]) == ("a", 1)
     assert {(each["node"], each["state"], each["is_authority"]) for each in seen["nodes"]} == {
@@ -68,16 +96,13 @@ def test_a_standby_answers_for_the_one_that_leads(cluster: Cluster) -> None:
     assert b.get("/api/nodes")["authority"]["epoch"] == 2
 
 
-def test_the_lead_is_handed_over_and_back_at_once(cluster: Cluster) -> None:
-    """Who has just given it away takes it again: nobody waits for half a minute without a scheduler."""
-    a, b = cluster.node("a").start(), cluster.node("b").start(ready=False)
-    b.until(lambda: is_standby(b), "standing by")
+def test_the_lead_is_handed_over_and_back_at_once(calm: Cluster) -> None:
+    """Who has just given it away takes it again: nobody waits until that is long ago without a scheduler."""
+    a, b = two(calm)
     a.post("/api/nodes/a/hand-over")
     b.until(b.is_well, "b leads")
     b.post("/api/nodes/b/hand-over")
-    began = time.monotonic()
     a.until(a.is_well, "a leads")
-    assert time.monotonic() - began < HAND_OVER_S / 2
     assert a.get("/api/nodes")["authority"]["epoch"] == 3
 
 
@@ -99,10 +124,10 @@ def test_a_node_that_is_gone_is_fenced_by_hand(cluster: Cluster) -> None:
     assert b.get(f"/api/runs/{run}")["attempts"][0]["outcome"] == "lost"
 
 
-def test_a_log_is_read_from_the_node_that_has_it(cluster: Cluster) -> None:
+def test_a_log_is_read_from_the_node_that_has_it(calm: Cluster) -> None:
     """The one that leads cannot see the file, and asks the node for it."""
-    b = cluster.node("b")
-    a = cluster.node("a", wrapper=on_tmpfs(cluster.home / "b", "size=1m")).start()
+    b = calm.node("b")
+    a = calm.node("a", wrapper=on_tmpfs(calm.home / "b", "size=1m")).start()
     b.start(ready=False)
     b.until(lambda: is_standby(b), "standing by")
     run = a.post("/api/jobs/on_b/trigger")["run"]["run_id"]

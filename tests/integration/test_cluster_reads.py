@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.clustering import Cluster, fresh_database, is_standby
+from tests.clustering import A_LONG_LEASE, Cluster, fresh_database, is_standby
 from tests.servers.kinds import Place
 from tests.serving import Served
 
@@ -28,8 +28,6 @@ async def slow(engine):
     await reopen.reopen(engine)
 core.reopen = slow
 """
-A_LONG_LEASE = {"authority_lease": "600s", "lease": "600s", "margin": "60s"}
-"""So that nobody takes over while a test looks."""
 PATHS = (
     "/api/runs",
     "/api/runs?job=quick&state=succeeded",
@@ -61,10 +59,16 @@ def pair(tmp_path: Path, server_place: Callable[[str], Place]) -> Iterator[tuple
         cluster = Cluster(tmp_path, url, JOBS, cluster=A_LONG_LEASE)
         a, b = cluster.node("a").start(), cluster.node("b").start(ready=False)
         b.until(lambda: is_standby(b), "standing by")
+        b.until(lambda: is_ready_to_answer(b), "it has the configuration in force")
         yield a, b, cluster
         if a.process is not None and a.process.poll() is None:
             a.signal(signal.SIGCONT)
         cluster.clear()
+
+
+def is_ready_to_answer(standby: Served) -> bool:
+    """Whether it has read the first configuration, without which it passes questions on to who leads."""
+    return "configuration 1 is ready here" in standby.said()
 
 
 def a_run(served: Served) -> str:
@@ -123,6 +127,7 @@ def test_who_takes_the_lead_goes_on_answering(tmp_path: Path, server_place: Call
             b.driver = SLOW_TO_LEAD + b.driver
             b.start(ready=False)
             b.until(lambda: is_standby(b), "standing by")
+            b.until(lambda: is_ready_to_answer(b), "it has the configuration in force")
             run = a_run(a)
             told = a.get(f"/api/runs/{run}")
             a.kill()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clustering import Cluster, fresh_database, is_standby
+from tests.clustering import A_LONG_LEASE, Cluster, fresh_database, is_standby
 from tests.servers.kinds import Place
 from tests.serving import Served
 
@@ -113,7 +113,7 @@ def test_a_stop_while_the_lead_is_taken_makes_no_run(new_cluster: NewCluster) ->
 
 def test_a_job_runs_on_the_node_that_it_names(new_cluster: NewCluster) -> None:
     """And on no other: the authority's own room does not count for it."""
-    cluster = new_cluster()
+    cluster = new_cluster(**A_LONG_LEASE)
     a = cluster.node("a").start()
     run = a.post("/api/jobs/on_b/trigger")["run"]["run_id"]
     a.until(lambda: "waits for a node" in str(a.get(f"/api/why?run={run}")), "the reason said")
@@ -124,10 +124,11 @@ def test_a_job_runs_on_the_node_that_it_names(new_cluster: NewCluster) -> None:
 
 def test_a_kill_reaches_the_node_that_runs_it(new_cluster: NewCluster) -> None:
     """At once, though who leads may not have heard of the start yet; the run ends as killed by whoever asked."""
-    cluster = new_cluster()
+    cluster = new_cluster(**A_LONG_LEASE)
     a = cluster.node("a").start()
     run = a.post("/api/jobs/sleeper/trigger")["run"]["run_id"]
     a.until(lambda: f"begin {run}" in cluster.done(), "it runs")
+    assert a.get(f"/api/why?run={run}")["why"]["run"]["state"] == "running"
     a.post(f"/api/runs/{run}/kill")
     a.until(lambda: state(a, run) == "failed", "its end")
     assert "killed by" in a.get(f"/api/runs/{run}")["run"]["reason"]
@@ -135,7 +136,7 @@ def test_a_kill_reaches_the_node_that_runs_it(new_cluster: NewCluster) -> None:
 
 def test_a_restart_adopts_what_its_host_still_runs(new_cluster: NewCluster) -> None:
     """kill −9 of the only scheduler: the next one on the host becomes the owner, and the job never notices (S17)."""
-    cluster = new_cluster()
+    cluster = new_cluster(**A_LONG_LEASE)
     a = cluster.node("a").start()
     long = a.post("/api/jobs/long/trigger")["run"]["run_id"]
     a.until(lambda: f"begin {long}" in cluster.done(), "it runs")

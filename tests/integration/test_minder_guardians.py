@@ -16,7 +16,7 @@ from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.minding import finding
 from pyscheduler.engine.ports import AttemptHandle, Finished, LaunchSpec, Lost, Running
 from pyscheduler.minder import notes
-from tests.yard import Yard, alive, hurried, kill, minders, number_in, until
+from tests.yard import Yard, alive, hurried, kill, minders, no_timeout_before, number_in, until
 
 WAITS = "echo $$ > pid; while [ ! -e go ]; do sleep 0.02; done; exit 7"
 
@@ -92,11 +92,14 @@ async def test_a_nursery_without_a_launcher_sleeps(tmp_path: Path) -> None:
 
 async def test_the_nursery_goes_on_enforcing_the_limits(tmp_path: Path) -> None:
     """Timeout and grace stand in the identity: the ward ends as its minder would have ended it."""
-    async with minders(tmp_path) as (launcher, yard):
+    taken_over = tmp_path / "taken-over"
+    async with minders(tmp_path, python=hurried(tmp_path, no_timeout_before(taken_over))) as (launcher, yard):
         script = "trap '' TERM; echo $$ > pid; while :; do sleep 0.02; done"
         handle = await launcher.launch(yard.spec(script, timeout_s=1.0, kill_grace_s=0.3))
         pid = await up(yard)
         kill(minder_of(handle))
+        await until(lambda: handle.remark == f"minder gone, the nursery guards process {pid}", handle.remark)
+        taken_over.touch()
         result = await handle.wait()
         assert (result.stopped_by, result.signal) == ("timeout", signal.SIGKILL)
         assert not alive(pid)

@@ -15,7 +15,7 @@ import pytest
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.ports import AttemptResult, LaunchSpec
 from pyscheduler.errors import LaunchError
-from tests.yard import alive, kill, minders, number_in, until
+from tests.yard import alive, hurried, kill, minders, number_in, until
 
 CUT = re.compile(rb"\n\[pysched: (\d+) *bytes cut here, max_log\]\n")
 LOST = re.compile(rb"\n\[pysched: (\d+) bytes lost here, the disk was full\]\n")
@@ -65,6 +65,38 @@ async def test_a_grandchild_that_holds_the_pipe_holds_nobody(tmp_path: Path) -> 
         assert spec.stdout_path.read_text() == "early\n"
         yard.file("go").touch()
         await until(lambda: spec.stdout_path.read_text() == "early\nlate\n")
+
+
+@pytest.mark.parametrize("guardian", ["minder", "nursery"])
+async def test_what_was_written_last_is_in_the_log_before_the_end_is_told(tmp_path: Path, guardian: str) -> None:
+    """Who is slow at the very moment of the end copies what came meanwhile, and only then writes the note."""
+    slow = f"""
+import os, time
+step, copy_on, nursery_pid = room("guard").Guard.step, room("watch").Minder._copy_on, os.getpid()
+def late(self, now):
+    mine = os.getpid() == nursery_pid if {guardian!r} == "nursery" else os.getpid() != nursery_pid
+    if mine and self.leader is not None and not self.identity.key.startswith("rehearsal"):
+        open({str(tmp_path / "go")!r}, "w").close()
+        while room("kernel").peek(self.leader) is None: time.sleep(0.01)
+    return step(self, now)
+def later(*given):
+    while not os.path.exists({str(tmp_path / "read")!r}): time.sleep(0.01)
+    copy_on(*given)
+room("guard").Guard.step, room("watch").Minder._copy_on = late, later
+"""
+    async with minders(tmp_path, python=hurried(tmp_path, slow)) as (launcher, yard):
+        script = "echo $$ > pid; while [ ! -e go ]; do sleep 0.02; done; echo last; exit 3"
+        spec = yard.spec(script, max_log_bytes=10_000)
+        try:
+            handle = await launcher.launch(spec)
+            if guardian == "nursery":
+                await until(lambda: number_in(yard.file("pid")))
+                assert handle.pid is not None
+                kill(handle.pid)
+            assert (await handle.wait()).exit_code == 3
+            assert spec.stdout_path.read_text() == "last\n"
+        finally:
+            yard.file("read").touch()
 
 
 async def test_long_output_is_cut_in_the_middle_and_says_so(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import signal
 import subprocess
 import sys
 import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -134,30 +136,38 @@ def _mode(pid: int, fd: str) -> str:
     return "r" if int(flags.split()[1], 8) & os.O_ACCMODE == os.O_RDONLY else "w"
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="only strace can hold a process between fork and exec")
+@contextmanager
+def leased(path: Path) -> Iterator[None]:
+    """Let everybody who opens the file, to exec it or else, wait until the block is over. The kernel waits 45 s."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)  # by which the kernel says that somebody waits
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        yield
+    finally:
+        os.close(fd)
+        signal.signal(signal.SIGIO, before)
+
+
 async def test_between_fork_and_exec_the_lock_is_held_by_the_child(tmp_path: Path) -> None:
     """Minder killed while its child waits to exec: nobody can take the attempt until the key is in the environment."""
-    wrapper = tmp_path / "slow-exec"
-    shell = shutil.copy("/bin/sh", tmp_path / "slow-sh")
-    slow = f"strace -f -qq -o /dev/null -P {shell} -e trace=execve -e inject=execve:delay_enter=1500000"
-    wrapper.write_text(f'#!/bin/sh\nexec {slow} {sys.executable} "$@"\n')
-    wrapper.chmod(0o755)
-    async with minders(tmp_path, python=str(wrapper)) as (launcher, yard):
-        spec = yard.spec(str(shell), "-c", WAITS)
-        handle = await launcher.launch(spec)
-        minder = handle.pid
-        assert minder is not None
+    shell = Path(shutil.copy("/bin/sh", tmp_path / "slow-sh"))
+    async with minders(tmp_path) as (launcher, yard):
+        with leased(shell):
+            spec = yard.spec(str(shell), "-c", WAITS)
+            handle = await launcher.launch(spec)
+            minder = handle.pid
+            assert minder is not None
 
-        def child() -> list[int]:
-            return [one.pid for one in kernel.processes().values() if one.parent == minder]
+            def child() -> list[int]:
+                return [one.pid for one in kernel.processes().values() if one.parent == minder]
 
-        await until(child, "the child is forked")
-        (pid,) = child()
-        kill(minder)
-        await until(lambda: kernel.stat(minder) is None or not alive(minder))
-        assert not kernel.carries(pid, spec.key)
-        with Path(f"{spec.status_path}.pid").open("r+") as identity:
-            assert not claim.try_lock(identity.fileno())
+            (pid,) = await until(child, "the child is forked")
+            kill(minder)
+            await until(lambda: kernel.stat(minder) is None or not alive(minder))
+            assert not kernel.carries(pid, spec.key)
+            with Path(f"{spec.status_path}.pid").open("r+") as identity:
+                assert not claim.try_lock(identity.fileno())
         await until(lambda: kernel.carries(pid, spec.key), "exec has happened")
         await until(lambda: handle.remark == f"minder gone, the nursery guards process {pid}", handle.remark)
         yard.file("go").touch()

@@ -15,7 +15,18 @@ from pyscheduler.engine import attempts
 from pyscheduler.engine.clock import SystemClock
 from pyscheduler.engine.ports import AttemptHandle
 from pyscheduler.model.result import AttemptResult
-from tests.yard import PATIENCE_S, Yard, alive, hurried, kill, minders, number_in, until
+from tests.yard import (
+    PATIENCE_S,
+    Yard,
+    alive,
+    carriers,
+    hurried,
+    kill,
+    minders,
+    no_timeout_before,
+    number_in,
+    until,
+)
 
 WRITE_FOR_EVER = "while :; do date >> grows; sleep 0.05; done"
 
@@ -72,7 +83,7 @@ async def test_the_whole_tree_ends(tmp_path: Path, tree: str) -> None:
 
 async def test_a_timeout_ends_the_whole_tree_too(tmp_path: Path) -> None:
     """FC-040 a: the leader dies of TERM, the stubborn child of KILL one grace later."""
-    async with minders(tmp_path) as (launcher, yard):
+    async with minders(tmp_path, python=hurried(tmp_path, no_timeout_before(tmp_path / "grows"))) as (launcher, yard):
         spec = yard.spec(TREES["a child in the group ignores TERM"], timeout_s=0.5, kill_grace_s=0.5)
         started = time.monotonic()
         handle = await launcher.launch(spec)
@@ -85,11 +96,11 @@ async def test_a_timeout_ends_the_whole_tree_too(tmp_path: Path) -> None:
 
 async def test_a_job_that_leaves_with_0_on_its_timeout_says_both(tmp_path: Path) -> None:
     """The exit code is kept beside the timeout; a job that ends in time is no timeout."""
-    async with minders(tmp_path) as (launcher, yard):
-        tidy = "trap 'exit 0' TERM; while :; do sleep 0.02; done"
+    async with minders(tmp_path, python=hurried(tmp_path, no_timeout_before(tmp_path / "tidy"))) as (launcher, yard):
+        tidy = "trap 'exit 0' TERM; touch tidy; while :; do sleep 0.02; done"
         result = await (await launcher.launch(yard.spec(tidy, timeout_s=0.2))).wait()
         assert (result.stopped_by, result.exit_code) == ("timeout", 0)
-        result = await (await launcher.launch(yard.spec("sleep 30 & echo ok", timeout_s=20.0))).wait()
+        result = await (await launcher.launch(yard.spec("sleep 600 & echo ok", timeout_s=PATIENCE_S))).wait()
         assert (result.stopped_by, result.exit_code) == (None, 0)
 
 
@@ -219,6 +230,8 @@ async def test_a_stopped_minder_is_continued_to_hear_an_order(tmp_path: Path, la
     async with minders(tmp_path) as (launcher, yard):
         handle = await launcher.launch(yard.spec(f"kill -STOP $PPID; {last}", kill_grace_s=0.5))
         await until(lambda: handle.pid is not None and state_of(handle.pid) == "T")
+        if last == "exit 0":
+            await until(lambda: not carriers(yard.keys), "the job has ended by itself")
         handle.terminate("kill")
         result = await asyncio.wait_for(handle.wait(), PATIENCE_S)
         expected = ("kill", signal.SIGTERM) if last != "exit 0" else (None, None)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from pyscheduler.api import shapes
-from tests.serving import PATIENCE_S, Served, connected, served
+from tests.serving import DRIVER, PATIENCE_S, Served, connected, served
 
 TEXT = """
 scheduler: {state_dir: state, log_dir: logs}
@@ -79,8 +79,16 @@ def open_download(service: Served, run_id: str) -> socket.socket:
     return connection
 
 
+PATIENT_WITH_REQUESTS = """
+from pyscheduler.service import house, listener
+house.REQUESTS_END_S = listener.REQUESTS_END_S = 600
+"""
+"""Before a driver: what ends the wait is the second signal, however late it comes."""
+
+
 def test_a_second_signal_shortens_the_wait(service: Served) -> None:
     """FC-042 2: a stop waits some seconds for a request under way; told again it waits for nobody."""
+    service.driver = PATIENT_WITH_REQUESTS + DRIVER
     service.start()
     run_id = service.trigger("big")
     service.until_state(run_id, "succeeded")
@@ -105,8 +113,16 @@ def test_a_client_that_does_not_let_go_holds_a_stop_up_for_seconds_only(service:
     assert "graceful shutdown exceeded" in service.said()
 
 
+PATIENT_WITH_THE_STORE = """
+from pyscheduler.service import ways
+ways.STORE_WAIT_S = 600.0
+"""
+"""Before a driver: one that waits for its store is not to give that up while it is looked at."""
+
+
 def test_a_hangup_before_it_is_ready_is_ignored_with_a_warning(service: Served) -> None:
     """Spec 11.2: there is nothing to reload yet, and the default action would be the end."""
+    service.driver = PATIENT_WITH_THE_STORE + DRIVER
     service.state.mkdir(mode=0o700)
     with (service.state / "store.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.serving import Served, can_mount, on_tmpfs, served
+from tests.serving import DRIVER, SLOW_TO_REOPEN, Served, can_mount, on_tmpfs, served
 
 TEXT = """
 scheduler:
@@ -65,6 +65,7 @@ def accepted(service: Served, job: str) -> str | None:
 @pytest.mark.root
 def test_a_full_disk_stops_starts_and_passes_by_itself(small: Served) -> None:
     """FC-052: refused, never accepted and gone; the running job's true end is told; no restart is needed."""
+    small.driver = SLOW_TO_REOPEN + DRIVER
     small.start()
     running = small.trigger("patient")
     small.until((small.home / "begun").exists, "the job has begun")

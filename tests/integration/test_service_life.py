@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import queue
 import signal
 import socket
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.serving import Served, served
+from tests.serving import PATIENCE_S, Served, served
+from tests.yard import number_in
 
 TEXT = """
 scheduler:
@@ -171,7 +174,7 @@ def four(tmp_path: Path) -> Iterator[tuple[Served, dict[str, str]]]:
             runs[job] = service.trigger(job)
         service.until_state(runs["j1"], "running")
         service.until_state(runs["j2"], "running")
-        service.until(lambda: (tmp_path / "j2.pid").exists())
+        service.until(lambda: number_in(tmp_path / "j2.pid"), "it has said who it is")
         yield service, runs
 
 
@@ -232,24 +235,38 @@ def test_a_stop_during_the_start_is_heard(service: Served) -> None:
 # --------------------------------------------------------------------------- the service manager
 
 
+Messages = queue.SimpleQueue[bytes]
+
+
 @pytest.fixture
-def manager(tmp_path: Path) -> Iterator[socket.socket]:
-    """A service manager's end of the notification socket."""
+def manager(tmp_path: Path) -> Iterator[Messages]:
+    """What a service manager hears. It listens all the time: the kernel keeps ten messages and drops the rest."""
+    messages = Messages()
+
+    def listen() -> None:
+        while message := found.recv(4096):
+            messages.put(message)
+
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as found:
         found.bind(str(tmp_path / "notify"))
-        found.settimeout(60)
-        yield found
+        listening = threading.Thread(target=listen)
+        listening.start()
+        try:
+            yield messages
+        finally:
+            found.shutdown(socket.SHUT_RD)
+            listening.join()
 
 
-def heard(manager: socket.socket, word: str) -> dict[str, str]:
+def heard(manager: Messages, word: str) -> dict[str, str]:
     """Return the next message that has this name in it."""
     while True:
-        lines = dict(line.split("=", 1) for line in manager.recv(4096).decode().splitlines())
+        lines = dict(line.split("=", 1) for line in manager.get(timeout=PATIENCE_S).decode().splitlines())
         if word in lines:
             return lines
 
 
-def test_it_speaks_to_the_service_manager(tmp_path: Path, manager: socket.socket) -> None:
+def test_it_speaks_to_the_service_manager(tmp_path: Path, manager: Messages) -> None:
     """Type=notify-reload and WatchdogSec work: ready, alive, reloading with its instant, ready again, stopping."""
     env = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "300000"}
     with served(tmp_path, TEXT, env=env) as service:

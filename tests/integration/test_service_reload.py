@@ -46,13 +46,14 @@ def test_a_faulty_text_changes_nothing_and_is_shown(service: Served) -> None:
 
 
 def next_second(service: Served) -> str:
-    """Return the rest of the id of a run that is still to come."""
-    page = service.get("/api/runs?job=every-second&limit=1")["runs"]
-    seq = page[0]["seq"] + 1 if page else 1
-    day = service.get("/api/health")["today"]
-    run_id = f"{day}.{seq}"
-    service.until(lambda: service.ask("GET", f"/api/runs/every-second.{run_id}").status == 200)
-    return run_id
+    """Return the rest of the id of a run that is still to come; it may be the first one of another day."""
+
+    def newest() -> str:
+        page = service.get("/api/runs?job=every-second&limit=1")["runs"]
+        return page[0]["run_id"].removeprefix("every-second.") if page else ""
+
+    before = newest()
+    return str(service.until(lambda: (now := newest()) != before and now, "one more"))
 
 
 def test_the_same_text_again_is_no_change(service: Served) -> None:

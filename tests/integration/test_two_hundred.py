@@ -30,6 +30,7 @@ jobs:
 """
 WORKS = """
 read -r begun rest </proc/uptime
+until [ -e go ]; do sleep 0.1; done
 sleep 0.4
 read -r ended rest </proc/uptime
 echo "$begun $ended" >"ledger/$PYSCHED_RUN_ID"
@@ -81,6 +82,8 @@ def test_never_more_than_eight(home: Path) -> None:
         for _ in range(QUEUE):
             service.trigger("works")
             counts.append(living(service))
+        service.until(lambda: living(service) == CAP, "the cap is used")
+        (home / "go").touch()
         while len(ended(service, "works")) < QUEUE:
             counts.append(living(service))
         assert set(ended(service, "works").values()) == {"succeeded"}
@@ -117,6 +120,7 @@ def most_at_once(ledger: Path) -> int:
 def test_the_shell_of_these_tests_counts_as_they_think(tmp_path: Path) -> None:
     """/proc/uptime is there and grows: the ledger's intervals mean something."""
     (tmp_path / "ledger").mkdir()
+    (tmp_path / "go").touch()
     script = "PYSCHED_RUN_ID=x sh -c '" + WORKS + "'"
     subprocess.run(["sh", "-c", script], cwd=tmp_path, check=True)
     begun, end = map(float, (tmp_path / "ledger" / "x").read_text().split())

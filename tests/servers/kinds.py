@@ -7,6 +7,7 @@ works as root, and as an ordinary user. The password has every letter that an ad
 from __future__ import annotations
 
 import os
+import secrets
 import select
 import shutil
 import signal
@@ -23,10 +24,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 from urllib.parse import quote
 
+from tests.ports import port_keeper
+
 USER: Final = "pepper"
 PASSWORD: Final = "a b@c/d%20+e:f?g#h"
 DATABASE: Final = "pepper"
 POSTGRESES: Final = ("postgres", "postgres15")
+FIRST_PORT: Final = 10_000
 READY_S: Final = 60
 STOP_S: Final = 30
 
@@ -69,7 +73,9 @@ class Server:
     def __init__(self, folder: Path, *, durable: bool = False) -> None:
         self.folder = folder
         self.durable = durable
-        self.place = Place(self.kind, "127.0.0.1", free_port())
+        self._keeper = port_keeper()
+        """Nobody else gets the port between two lives of the server."""
+        self.place = Place(self.kind, "127.0.0.1", self._keeper.getsockname()[1])
         self._process: subprocess.Popen[bytes] | None = None
 
     @classmethod
@@ -104,6 +110,10 @@ class Server:
     def stop(self) -> None:
         """End it politely, without waiting for its clients."""
         self._end(signal.SIGINT if self.kind in POSTGRESES else signal.SIGTERM)
+
+    def give_up_the_port(self) -> None:
+        """Let others have it: there is no next life."""
+        self._keeper.close()
 
     def crash(self) -> None:
         """End PostgreSQL as `pg_ctl -m immediate` does: at once, and what it left behind is no hindrance to a start."""
@@ -314,15 +324,22 @@ def fresh(kind: str, *, durable: bool = False) -> Server:
 def discard(server: Server) -> None:
     """End a server and remove its folder. PostgreSQL must be stopped, or it leaves shared memory behind."""
     server.stop() if server.kind in POSTGRESES else server.kill()
+    server.give_up_the_port()
     shutil.rmtree(server.folder, ignore_errors=True)
 
 
 def free_port() -> int:
-    """Return a port that nobody had a moment ago."""
-    with socket.socket() as asked:
-        asked.bind(("127.0.0.1", 0))
-        port: int = asked.getsockname()[1]
-        return port
+    """Return a port that nobody had a moment ago, below those that the kernel gives to whoever does not name one.
+
+    A server is made before it listens, and away between two starts: meanwhile one of those would be given to another.
+    """
+    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    ports = range(FIRST_PORT, lowest) or range(FIRST_PORT, 1 << 16)
+    while True:
+        port = secrets.choice(ports)
+        with socket.socket() as asked, suppress(OSError):
+            asked.bind(("127.0.0.1", port))
+            return port
 
 
 def as_whom() -> dict[str, Any]:
@@ -348,6 +365,7 @@ def run(command: list[str], **more: Any) -> None:
 def _ended_with(pid: int) -> Iterator[None]:
     """Hold the children of a process, which forks no more, and end them after it: a number may be reused, they not."""
     os.kill(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # it may be in the middle of a fork until then
     with ExitStack() as held:
         children = list(_hold(_children_of(pid), held))
         yield

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from pyscheduler.api import shapes
 from pyscheduler.api.answers import Json, listing, written
 from pyscheduler.api.asking import ForecastAsked, Format, NextAsked, WhyAsked
+from pyscheduler.api.deeds import job_of
 from pyscheduler.api.desk import FrontDesk
 from pyscheduler.api.durations import Durations
 from pyscheduler.api.views import (
@@ -79,6 +80,7 @@ def router(desk: FrontDesk) -> APIRouter:
         if asked.run is not None and asked.run_date is not None:
             raise BadRequest("run_date goes with job=, a run has its own")
         engine = desk.engine
+        await _hear_of_nodes(engine, asked.job or job_of(str(asked.run)))
         answer = await explain(engine, asked.job, asked.run_date, asked.run)
         upcoming = engine.firings.upcoming().get(answer.job)
         next_firing = instant(upcoming)
@@ -86,6 +88,13 @@ def router(desk: FrontDesk) -> APIRouter:
         return Json({"why": answer_view(answer, latest), "next_firing": next_firing})
 
     return routes
+
+
+async def _hear_of_nodes(engine: Engine, job: str) -> None:
+    """Let the engine know what nodes have begun of a job: the run's page, read from the store, says so already."""
+    if any(run.offered_at is not None for run in engine.book.open_for(job)):
+        await engine.look_at_offered()
+        await engine.proceed()
 
 
 async def _next_of_all(desk: FrontDesk, asked: NextAsked, after: datetime) -> Response:

@@ -13,7 +13,8 @@ import click
 
 from pyscheduler.cli import faults
 from pyscheduler.cli.asking import is_run_id, no_such_run
-from pyscheduler.cli.client import segment
+from pyscheduler.cli.calling_off import DEEDS, called_off
+from pyscheduler.cli.client import Client, Json, segment
 from pyscheduler.cli.complete import run_arguments
 from pyscheduler.cli.faults import CommandError, Refused, Unreachable
 from pyscheduler.cli.options import Verb, json_option, reason_option, verb
@@ -21,7 +22,7 @@ from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.states import ENDED, STANDING
 from pyscheduler.cli.text import on_one_line
 
-_TOLD: Final = {("kill", "running"): ", told to end"}
+_TOLD: Final = {("kill", "running"): ", told to end", ("cancel", "running"): ", told to end"}
 """What the state alone does not say."""
 
 
@@ -39,7 +40,7 @@ def act(session: Session, action: str, runs: tuple[str, ...], body: Mapping[str,
         try:
             if not is_run_id(run_id):
                 raise no_such_run(session, client, run_id)
-            answer = client.post(f"/api/runs/{segment(run_id)}/{action}", body)
+            answer = _done(session, client, action, run_id, body)
         except Unreachable:
             raise
         except CommandError as error:
@@ -56,6 +57,15 @@ def act(session: Session, action: str, runs: tuple[str, ...], body: Mapping[str,
     if as_json:
         session.print_json({"runs": done, "refused": refused})
     return faults.FAILED if refused else faults.OK
+
+
+def _done(session: Session, client: Client, action: str, run_id: str, body: Mapping[str, object]) -> Json:
+    try:
+        return client.post(f"/api/runs/{segment(run_id)}/{action}", body)
+    except Unreachable as error:
+        if not error.nobody or action not in DEEDS or session.address is not None:
+            raise
+        return called_off(session, action, run_id, str(body["reason"] or ""), error)
 
 
 def _deed(name: str, states: tuple[str, ...], help_text: str, *examples: str) -> Verb:
@@ -98,6 +108,8 @@ kill = _deed(
 
     All processes of the attempt get the polite signal (TERM) and, after the job's kill_grace, the one that cannot be
     ignored (KILL). The answer comes once the order is written down; `pysched why` says what the end still waits for.
+    A run of `tick` or `work` needs no scheduler for it: its owner reads the order in the store, and it ends as
+    cancelled.
     """,
     "pysched kill load.2027-05-20.1",
 )
@@ -128,6 +140,7 @@ cancel = _deed(
     """Call runs off that have not started.
 
     For open runs that are not running. What depends on their success is blocked; skip them instead to let it go on.
+    Runs of `tick` and `work` are called off in their store while no `serve` runs, those that are running too.
     """,
     "pysched cancel load.2027-05-20.1",
 )

@@ -20,6 +20,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from pyscheduler.cli.faults import CommandError
 from pyscheduler.cli.living import live_through, write_config
 from pyscheduler.cli.session import Session
 from pyscheduler.config import load_config
@@ -43,17 +44,21 @@ def serve_demo(session: Session, folder: Path | None, timezone: str) -> int:
     try:
         now = session.now()
         text = files("pyscheduler.cli").joinpath("living.yaml").read_text(encoding="utf-8")
-        write_config(text, path, now, timezone, f"127.0.0.1:{free_port(PORT)}")
-        with logging_to(home / "pysched.log"):
-            return loop.run(_serve(session, path, now))
+        with closing(hold_port(PORT)) as held, logging_to(home / "pysched.log"):
+            write_config(text, path, now, timezone, f"127.0.0.1:{held.getsockname()[1]}")
+            code = loop.run(_serve(session, path, now, held))
+        if code:
+            session.note(f"error: the scheduler ended: {_last_line(home / 'pysched.log')}")
+        return code
     finally:
         if folder is None:
             _leave(home)
 
 
-async def _serve(session: Session, path: Path, now: datetime) -> int:
+async def _serve(session: Session, path: Path, now: datetime, held: socket.socket) -> int:
     session.say(f"Thirty days of a small company are lived through in {path.parent} ...")
     await live_through(path, now, _progress())
+    held.close()
     ready, stop = asyncio.Event(), asyncio.Event()
     serving = asyncio.create_task(serve(path, options=Options(env=os.environ), ready=ready, stop=stop))
     waiting = asyncio.create_task(ready.wait())
@@ -96,17 +101,28 @@ def _progress() -> Callable[[datetime], None]:
     return show
 
 
-def free_port(wanted: int) -> int:
-    """Return a port of the loopback that nobody listens at: this one, else any."""
+def hold_port(wanted: int) -> socket.socket:
+    """Take a port of the loopback that nobody has: this one, else any. It is held until the socket is closed.
+
+    The thirty days take a while, and meanwhile the port would be another's: a second demo's, or a connection's.
+    """
     for port in (wanted, 0):
-        with closing(socket.socket()) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
-    return wanted
+        held = socket.socket()
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what a demo of just before has left is no matter
+        try:
+            held.bind(("127.0.0.1", port))
+            held.listen()  # whoever is only bound may be bound beside
+        except OSError:
+            held.close()
+        else:
+            return held
+    raise CommandError("no port of the loopback is free", where=f"127.0.0.1:{wanted}")
+
+
+def _last_line(log: Path) -> str:
+    """Return what a log says last: the reason, where a scheduler has ended by itself."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return lines[-1] if lines else "its log is empty"
 
 
 def _leave(home: Path) -> None:

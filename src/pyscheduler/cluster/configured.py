@@ -19,8 +19,10 @@ def scheduler_of(config: Config, environ: Mapping[str, str]) -> Scheduler:
     settings = config.settings
     works = works_of_config(config, environ=environ, boot_id=machine.boot_id())
     cluster, times = settings.cluster, asdict(settings.cluster.timing)
+    schedule = Schedule(name=settings.name).reclaim_after(times.pop("reclaim_after_s"))
+    schedule.retention_s = settings.retention_s
     return Scheduler(
-        Schedule(name=settings.name).reclaim_after(times.pop("reclaim_after_s")),
+        schedule,
         settings.store or settings.state_dir,
         state_dir=settings.state_dir,
         timing={name.removesuffix("_s"): value for name, value in times.items()},

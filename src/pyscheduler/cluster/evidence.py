@@ -53,6 +53,10 @@ class Evidence:
         self._nodes.saw(row.inc_id, row.hb_seq, asked_at, self._boot())
         return self._nodes.stood_still(row.inc_id)
 
+    def keep(self, living: frozenset[str]) -> None:
+        """Forget what was seen of all others: they are gone."""
+        self._nodes.keep(living)
+
     def saw_authority(self, row: AuthorityRow, asked_at: float) -> Seen | None:
         """The same for the authority's row."""
         self._authority.saw(AUTHORITY, row.hb_seq, asked_at, self._boot(), epoch=row.epoch)

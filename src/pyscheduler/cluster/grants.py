@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from pyscheduler.cluster.heart import Heart
+from pyscheduler.cluster.opened import Opened
 from pyscheduler.cluster.orders import start_of
 from pyscheduler.cluster.together import Together
 from pyscheduler.engine.ports import AttemptHandle
@@ -74,17 +75,16 @@ class Asked:
 
 
 class Grants:
-    """See above. Belongs to one loop; `heart` says whether our lease holds."""
+    """See above. Belongs to one loop; `heart` says whether our lease holds, `boot` is the boot clock in seconds."""
 
-    def __init__(self, claims: Claims, heart: Heart) -> None:
+    def __init__(self, claims: Claims, heart: Heart, boot: Callable[[], float]) -> None:
         self.claims = claims
         self.claimed: dict[str, Claim] = {}
         self.going: dict[str, Going] = {}
         self.doubt = False
         """Whether a store operation has failed since the last look (S8)."""
         self._heart = heart
-        self._opened: set[tuple[str, int]] = set()
-        """Grants under which something was, or may have been, executed."""
+        self._opened = Opened(boot)
         self._turn = asyncio.Lock()
         self._starting: Together[Asked, bool] = Together(self._start)
 
@@ -172,6 +172,7 @@ class Grants:
                 for each in owned.values():
                     if not self._is_known(each):
                         await self._give_up(each)
+                self._opened.keep(owned)
                 self.doubt = False
             except StoreError:
                 return

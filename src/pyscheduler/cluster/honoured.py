@@ -29,6 +29,8 @@ def remarks(config: Config) -> Iterator[str]:
         yield "alerts are sent by `pysched serve` alone: tick and work tell nobody but their log and their exit code"
     if config.settings.heartbeat_url is not None:
         yield "scheduler.heartbeat_url is called by `pysched serve` alone"
+    if config.settings.log_retention_s is not None:
+        yield "scheduler.log_retention: the output of jobs is removed by `pysched serve` alone"
 
 
 def _problems(job: Job) -> Iterator[Problem]:

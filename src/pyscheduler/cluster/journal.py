@@ -10,7 +10,8 @@ only if it is complete, with a known `v`:
 
 What a crash leaves: a last line without its newline (the end was not acknowledged to anybody, and the attempt's note
 still says it), an end without its `stored` (replayed: S4 answers AGAIN to what it has), a file without a lock (its
-incarnation is dead, and whoever finds it may replay it). A file whose ends are all stored is removed.
+incarnation is dead, and whoever finds it may replay it). A file whose ends are all stored is removed, and one that has
+grown past LARGE is emptied in a moment in which all of them are.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
@@ -30,6 +32,7 @@ from pyscheduler.store.claims import Held, Report
 VERSION: Final = 1
 FOLDER: Final = "journal"
 ENDING: Final = ".jsonl"
+LARGE: Final = 1 << 20
 _FIELDS: Final = frozenset(each.name for each in fields(Report))
 
 
@@ -41,6 +44,8 @@ class Journal:
         self._fd = descriptor
         self._boot_id = boot_id
         self._open: dict[tuple[str, int], tuple[Report, float | None]] = {}
+        self._turn = threading.Lock()
+        """One line of ours at a time: ends and their settling come from different threads."""
         self._is_torn = False
         """Whether the file may end in half a line."""
 
@@ -69,21 +74,25 @@ class Journal:
     def note_all(self, reports: Sequence[Report], now: float) -> None:
         """The same for many, with one sync."""
         lines: list[dict[str, object]] = []
-        for report in reports:
-            at = now - report.ended_ago_s
-            self._open[report.run_id, report.token] = (report, at)
-            end = {name: value for name, value in asdict(report).items() if name != "ended_ago_s"}
-            lines.append({"v": VERSION, "end": end, "boot_id": self._boot_id, "at": at})
-        self._append(lines)
+        with self._turn:
+            for report in reports:
+                at = now - report.ended_ago_s
+                self._open[report.run_id, report.token] = (report, at)
+                end = {name: value for name, value in asdict(report).items() if name != "ended_ago_s"}
+                lines.append({"v": VERSION, "end": end, "boot_id": self._boot_id, "at": at})
+            self._append(lines)
         os.fsync(self._fd)
 
-    def settle(self, held: Held) -> None:
-        """Write down that the store has it, and leave it to the next end to sync that.
+    def settle(self, *stored: Held) -> None:
+        """Write down that the store has these, and leave it to the next end to sync that.
 
         What is forgotten of this is replayed, which changes nothing; so it is after OSError, which it raises.
         """
-        if self._open.pop((held.run_id, held.token), None) is not None:
-            self._append([{"v": VERSION, "stored": [held.run_id, held.token]}])
+        with self._turn:
+            gone = [each for each in stored if self._open.pop((each.run_id, each.token), None) is not None]
+            self._append([{"v": VERSION, "stored": [each.run_id, each.token]} for each in gone])
+            if not self._open and os.fstat(self._fd).st_size > LARGE:
+                os.ftruncate(self._fd, 0)  # a power cut may bring it back: then it is replayed
 
     def close(self) -> None:
         """Let go; a journal whose ends are all stored goes with it."""

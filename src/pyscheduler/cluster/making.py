@@ -16,12 +16,13 @@ from typing import Final
 from pyscheduler.cluster.evidence import Evidence
 from pyscheduler.cluster.orders import Work
 from pyscheduler.cluster.plan import Due, due_of
+from pyscheduler.cluster.pruning import prune_if_due
 from pyscheduler.errors import AuthorityLost, Conflict
 from pyscheduler.model.firing import Firing
 from pyscheduler.model.job import Overlap
 from pyscheduler.model.run import RunState
 from pyscheduler.rules.leases import window_of
-from pyscheduler.store.claims import AUTHORITY, AuthorityRow, Claims, Occurrence, Seen, Watermark, standing
+from pyscheduler.store.claims import AUTHORITY, AuthorityRow, Claims, Marks, Occurrence, Seen, Watermark, standing
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,8 @@ class Maker:
     """Makes the runs of some works. Blocking: for a helper thread. `boot` is the boot clock in seconds.
 
     `watches`: it is asked again and again, and sees for itself that a leader stands still. One pass alone cannot: it
-    leaves word of what it saw, and goes by the word of an earlier one (claims.md C3).
+    leaves word of what it saw, and goes by the word of an earlier one (claims.md C3). `retention_s`: how long ended
+    runs are kept.
     """
 
     def __init__(
@@ -66,9 +68,11 @@ class Maker:
         *,
         patience_s: float,
         watches: bool,
+        retention_s: float,
     ) -> None:
         self._claims, self._works, self._evidence = claims, works, evidence
         self._boot, self._patience_s, self._watches = boot, patience_s, watches
+        self._retention_s = retention_s
 
     def make(self, now: datetime | None) -> Made:
         """Make what is due by `now` (None: by the database's clock). Raises StoreError, Conflict, BadSchedule."""
@@ -76,9 +80,14 @@ class Maker:
         if isinstance(epoch, str):
             return Made(held_off=epoch)
         try:
-            return self._make(epoch, now or self._claims.now())
+            at = now or self._claims.now()
+            marks = self._claims.marks(self._works)
+            made = self._make(epoch, at, marks)
         except AuthorityLost:
             return Made(held_off="another scheduler has taken the lead meanwhile; nothing was made")
+        else:
+            prune_if_due(self._claims, epoch, self._retention_s, at, marks.pruned)
+            return made
         finally:
             self._claims.resign(epoch)
 
@@ -108,9 +117,8 @@ class Maker:
             self._claims.mark_stale(Seen(AUTHORITY, row.hb_seq, row.epoch))
         return seen
 
-    def _make(self, epoch: int, now: datetime) -> Made:
+    def _make(self, epoch: int, now: datetime, marks: Marks) -> Made:
         self._claims.admit(epoch)
-        marks = self._claims.marks(self._works)
         busy = standing.busy_jobs(self._claims.door, self._works)
         found = {name: self._due(name, marks.until(name), now, busy) for name in self._works}
         due = {name: each for name, each in found.items() if each is not None}

@@ -19,6 +19,7 @@ from typing import Final, TypeVar
 
 from pyscheduler.cluster.grants import Going
 from pyscheduler.cluster.heart import Heart
+from pyscheduler.cluster.opened import Opened
 from pyscheduler.cluster.orders import Work, attempt_of, run_of, start_of
 from pyscheduler.cluster.outbox import Outbox
 from pyscheduler.cluster.recipes import Recipes
@@ -76,8 +77,7 @@ class Node:
         self._recipes, self._on_news, self._is_hinted, self._word = recipes, on_news, is_hinted, word
         self._loop = asyncio.get_running_loop()
         self._going: dict[str, Going] = {}
-        self._opened: set[tuple[str, int]] = set()
-        """Grants under which something was, or may have been, executed."""
+        self._opened = Opened(clock.boottime)
         self._tasks: set[asyncio.Task[None]] = set()
         self._launching = 0
         self._turn = asyncio.Lock()
@@ -374,6 +374,7 @@ class Node:
                 self._doubt = True
                 return
             self._doubt = False
+            self._opened.keep(owned)
             for each in (each for each in unknown if each.started):
                 self._opened.add((each.run_id, each.token))
                 self._background(self._never_started(each), f"never started {each.run_id}")

@@ -35,6 +35,7 @@ class Reporter:
         self._trying: set[asyncio.Task[Applied]] = set()
         self._noting: Together[Report, None] = Together(self._note, apart=True)
         self._telling: Together[Report, Applied] = Together(self._tell, apart=True)
+        self._settling: Together[Held, None] = Together(self._settle)
 
     @property
     def behind(self) -> int:
@@ -89,14 +90,15 @@ class Reporter:
                 log.warning(
                     "%s was taken from this scheduler: its end (%s) is superseded", report.run_id, report.outcome
                 )
-            await self._settle(report)
+            await self._settling(Held(report.run_id, report.token))
             return applied
 
-    async def _settle(self, report: Report) -> None:
+    async def _settle(self, stored: Sequence[Held]) -> Sequence[None]:
         try:
-            await asyncio.to_thread(self._journal.settle, Held(report.run_id, report.token))
+            await asyncio.to_thread(self._journal.settle, *stored)
         except OSError as error:
             log.warning("%s: %s", self._journal.path, error)  # replayed once more, which changes nothing
+        return [None] * len(stored)
 
 
 def replay(journal: Journal, claims: Claims, now: float) -> int:
@@ -105,6 +107,5 @@ def replay(journal: Journal, claims: Claims, now: float) -> int:
     if not pending:
         return 0
     claims.outcomes(pending)
-    for report in pending:
-        journal.settle(Held(report.run_id, report.token))
+    journal.settle(*(Held(report.run_id, report.token) for report in pending))
     return len(pending)

@@ -17,6 +17,8 @@ from pyscheduler.errors import BadSchedule
 
 RECLAIM_AFTER_S: Final = 86400.0
 """After a day without a sign of life a scheduler's started runs may be taken from it (DESIGN 6, S7b)."""
+RETENTION_S: Final = 90 * 86400.0
+"""As `scheduler.retention` has it."""
 
 Before = Callable[[Context], object]
 After = Callable[[Context, TaskStatus], object]
@@ -35,6 +37,7 @@ class Schedule:
         self.name = name
         self.before, self.after = before, after
         self.reclaim_after_s = RECLAIM_AFTER_S
+        self.retention_s = RETENTION_S
         self.latest_only = False
         self._tasks: dict[str, Task] = {}
         for task in tasks:
@@ -54,6 +57,14 @@ class Schedule:
         takes; after the window a run may execute twice: docs/concepts/claims.md. Raises BadSchedule.
         """
         self.reclaim_after_s = seconds_of(window, "The reclaim window")
+        return self
+
+    def retention(self, length: float | timedelta | str) -> Self:
+        """Set how long ended runs are kept in the store, since they last changed: 90 days where this is not called.
+
+        Seconds, a timedelta or a text such as `90d`. Their output is not removed. Raises BadSchedule.
+        """
+        self.retention_s = seconds_of(length, "The retention")
         return self
 
     def only_last_missed(self) -> Self:

@@ -27,6 +27,7 @@ from pyscheduler.cluster.durations import seconds_of
 from pyscheduler.cluster.ear import Ear
 from pyscheduler.cluster.entering import Entrance, entrance
 from pyscheduler.cluster.journal import Journal
+from pyscheduler.cluster.leftovers import sweep
 from pyscheduler.cluster.making import ASK_S, PATIENCE_S, Maker
 from pyscheduler.cluster.orders import Work, works_of_tasks
 from pyscheduler.cluster.performing import Hooks, Performer
@@ -40,9 +41,9 @@ from pyscheduler.engine import machine
 from pyscheduler.engine.clock import SystemClock
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.ports import Clock
-from pyscheduler.errors import BadSchedule, Conflict, StoreError
+from pyscheduler.errors import BadSchedule, Conflict, NotFound, StoreError
 from pyscheduler.model.run import RunState
-from pyscheduler.store.claims import Claim, Timing, standing
+from pyscheduler.store.claims import Cancelled, Claim, Timing, standing
 from pyscheduler.store.hints import Hint
 
 log = logging.getLogger(__name__)
@@ -52,6 +53,7 @@ NAP_S: Final = 1.0
 SHORTEST_S: Final = 0.01
 SETBACK_S: Final = 0.1
 """The first pause after a question that the store has refused; each further one is twice as long, up to a nap."""
+TIDY_S: Final = 3600.0
 HINTED_S: Final = 1.0
 """How seldom the store is asked, at most, where hints are heard."""
 
@@ -153,6 +155,23 @@ class Scheduler:
         coming = [work.trigger.next(marks.until(name) or now) for name, work in self.works.items()]
         return min([*waiting, *(firing.scheduled_at for firing in coming if firing is not None)], default=None)
 
+    def cancel(self, run_id: str, *, by: str, reason: str = "") -> bool:
+        """Call a run off, whoever has it (S15): one that waits is over at once, one that runs is stopped by its owner.
+
+        True where that is decided now, False where the run had ended before. A run whose owner dies first stays called
+        off. The logbook says who it was (`by`). Raises NotFound, StoreError, and Conflict where the run was made by
+        `pysched serve`.
+        """
+        with self._entrance.looking() as claims:
+            answer = claims.call_off(run_id, by, reason)
+        if answer is Cancelled.UNKNOWN:
+            raise NotFound(f"there is no run {run_id}", mend="`standing` tells of the open runs of a task")
+        if answer is Cancelled.ENGINE:
+            raise Conflict(
+                f"{run_id} was made by `pysched serve`", mend="ask that one: `pysched cancel`, `pysched kill`"
+            )
+        return answer is not Cancelled.FINAL
+
     def status(self, task: str) -> TaskStatus | None:
         """Return what became of the newest run of a task, None where none was handed out. Raises StoreError."""
         found = self.standing(task)
@@ -184,6 +203,7 @@ class Scheduler:
     async def _tick(self, slots: int | None) -> Ticked:
         async with self._shift(slots, adopts=False) as (shift, performer, successor):
             await successor.look()
+            await sweep(shift, performer.launcher, self._entrance.state_dir)
             now = self._now() if self._now is not None else await shift.call(shift.claims.now)
             maker = self._maker(shift, PATIENCE_S, watches=False)
             while not shift.is_over and shift.tally.trouble is None:
@@ -208,8 +228,11 @@ class Scheduler:
     async def _claim_all(self, shift: Shift) -> list[Claim]:
         """Claim everything that is due before any of it starts; at one instant in the order of declaration."""
         due: list[Claim] = []
-        while found := await shift.claim(MOST_CLAIMED):
+        await shift.vouched_for()
+        while (found := await shift.claim(MOST_CLAIMED)) or not (due or shift.heart.trusted or shift.is_over):
             due += found
+            if not found:
+                await shift.vouched_for()
         return sorted(due, key=shift.turn_of)
 
     # ----------------------------------------------------------------------- the loop
@@ -229,7 +252,7 @@ class Scheduler:
     async def _loop_of(self, shift: Shift, performer: Performer, successor: Successor, sleep_s: float) -> None:
         agenda = Agenda(shift, self._maker(shift, ASK_S, watches=True), self._now, sleep_s)
         ear = Ear(self._entrance.hints(), lambda hints: _hear(shift, agenda, hints))
-        look_at, sweep_s, floor_s = 0.0, shift.claims.timing.sweep_s, SHORTEST_S
+        look_at, tidy_at, sweep_s, floor_s = 0.0, 0.0, shift.claims.timing.sweep_s, SHORTEST_S
         try:
             while not shift.is_over:
                 shift.changed.clear()
@@ -241,6 +264,9 @@ class Scheduler:
                     if boot >= look_at:
                         await successor.look()
                         look_at = boot + sweep_s
+                    if boot >= tidy_at:
+                        await sweep(shift, performer.launcher, self._entrance.state_dir)
+                        tidy_at = boot + TIDY_S
                     await agenda.look()
                     for claim in await shift.claim(shift.free):
                         shift.begin(claim, performer.perform)
@@ -315,7 +341,10 @@ class Scheduler:
 
     def _maker(self, shift: Shift, patience_s: float, *, watches: bool) -> Maker:
         evidence, boot = self._entrance.evidence, self._clock.boottime
-        return Maker(shift.claims, shift.works, evidence, boot, patience_s=patience_s, watches=watches)
+        kept_s = self._schedule.retention_s
+        return Maker(
+            shift.claims, shift.works, evidence, boot, patience_s=patience_s, watches=watches, retention_s=kept_s
+        )
 
 
 def _slots(given: object) -> int | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, TypeVar
@@ -21,7 +22,7 @@ from pyscheduler.cluster.orders import Work
 from pyscheduler.cluster.tally import Tally
 from pyscheduler.cluster.vouching import LeaseFile
 from pyscheduler.engine.ports import Clock
-from pyscheduler.errors import Conflict, StoreError
+from pyscheduler.errors import Conflict, StoreError, StoreUnavailable
 from pyscheduler.store.claims import Beat, Claim, Claims, OnLost, Owned
 
 log = logging.getLogger(__name__)
@@ -30,6 +31,8 @@ T = TypeVar("T")
 MOST_CLAIMED: Final = 1000
 """Runs claimed in one statement."""
 RECONCILE_BEATS: Final = 12
+PATIENCE_S: Final = 10.0
+"""For so long at least a lease in doubt may be renewed before a pass gives up: as a store in a file is waited for."""
 WAITING: Final = "Stopping when %d running attempt(s) have ended; a second stop leaves them to their minders."
 STOPPING: Final = "Stopping, {count} due task(s) of this tick are not started."
 
@@ -55,9 +58,11 @@ class Shift:
         """Set whenever something may have become possible: an end, a beat that brought news, a wish."""
         self.has_ended = False
         """Whether a run has ended since somebody last looked."""
+        self._beaten = asyncio.Event()
+        """Set at each beat's answer, and at a wish."""
         self.word = LeaseFile.of(claims)
         self.heart = Heart(claims, clock.boottime, self._on_beat, self._on_error, self.word.say)
-        self.grants = Grants(claims, self.heart)
+        self.grants = Grants(claims, self.heart, clock.boottime)
         self._slots = slots
         self._places = {name: place for place, name in enumerate(works)}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -119,6 +124,22 @@ class Shift:
             what = "this store has runs that `pysched serve` has made"
             raise Conflict(what, mend="let it run these jobs, or give tick and work a store of their own")
         return sorted(found, key=self.turn_of)
+
+    async def vouched_for(self) -> None:
+        """Wait until our lease certainly holds or nothing may be begun any more: what is due is due in doubt as well.
+
+        Raises StoreUnavailable where it is not renewed for as long as a lease lasts, and PATIENCE_S at least.
+        """
+        patience_s = max(self.claims.timing.lease_s, PATIENCE_S)
+        over_at = self._loop.time() + patience_s
+        while not (self.heart.trusted or self.is_over):
+            left_s = over_at - self._loop.time()
+            if left_s <= 0:
+                what = f"this scheduler could not renew its lease for {patience_s:g} s"
+                raise StoreUnavailable(what, mend="what is due is left to the next pass")
+            self._beaten.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._beaten.wait(), left_s)
 
     def decides(self, each: Owned) -> bool:
         """Whether what becomes of that run is ours to say: its job is, and `serve` has not made it."""
@@ -197,6 +218,7 @@ class Shift:
         self._loop.call_soon_threadsafe(setattr, self.grants, "doubt", True)
 
     def _hear(self, beat: Beat | None) -> None:
+        self._beaten.set()
         if beat is None:
             log.error("this scheduler was fenced: what it runs was taken from it")
             self.fenced.set()
@@ -218,6 +240,7 @@ class Shift:
     async def _hear_wishes(self) -> None:
         await self.wishes.stop.wait()
         self.changed.set()
+        self._beaten.set()
         if self.grants.going:
             log.warning(WAITING, len(self.grants.going))
 

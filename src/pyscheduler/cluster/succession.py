@@ -95,9 +95,10 @@ class Successor:
         asked_at = self._shift.clock.boottime()
         rows = await self._shift.call(self._claims.nodes)
         self._fenced = {row.inc_id for row in rows if row.fenced_at is not None}
-        for row in rows:
-            if row.inc_id != self._claims.me.inc_id and row.fenced_at is None:
-                await self._consider(row, asked_at)
+        others = [row for row in rows if row.inc_id != self._claims.me.inc_id and row.fenced_at is None]
+        self._evidence.keep(frozenset(row.inc_id for row in others))
+        for row in others:
+            await self._consider(row, asked_at)
         await self._alarm(asked_at)
         return frozenset(self._fenced)
 

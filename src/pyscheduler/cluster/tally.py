@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
+from typing import Final
 
 from pyscheduler.cluster.status import TaskStatus
 from pyscheduler.errors import PyschedError, StoreError
+
+MOST_FAILURES: Final = 1000
+"""A loop may live for years."""
 
 
 class TaskFailed(PyschedError):
@@ -28,7 +33,8 @@ class Ticked:
 
     `refused` were claimed and found not to be ours any more when they were to start; `handed_back` were claimed and not
     started, and stay due. `adopted` were a dead scheduler's and are counted by how they ended. `retrying` failed and
-    will be tried again. `held_off` says why nothing could be made of what is due, where another scheduler leads.
+    will be tried again. `failures` are the newest MOST_FAILURES at most: the log has them all. `held_off` says why
+    nothing could be made of what is due, where another scheduler leads.
     """
 
     started: int = 0
@@ -54,7 +60,7 @@ class Tally:
     adopted: int = 0
     retrying: int = 0
     ends: dict[TaskStatus, int] = field(default_factory=dict)
-    failures: list[TaskFailed] = field(default_factory=list)
+    failures: deque[TaskFailed] = field(default_factory=lambda: deque(maxlen=MOST_FAILURES))
     held_off: str = ""
     """Why another's lead kept the last look from making anything."""
     trouble: StoreError | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyscheduler.engine.ports import AttemptHandle, Offering, Seen
@@ -126,5 +127,8 @@ class Offers:
         assert seen.result is not None
         handle: AttemptHandle | None = self._engine.attempts.handle_of(run.run_id)
         if isinstance(handle, NodeHandle):
-            self._engine.desk.keep_attempt(seen.attempt)
+            asked, row = self._engine.desk.latest_attempt(run.run_id), seen.attempt
+            if asked is not None and row.kill_by is None:  # a kill that crossed its end was answered, and so it counts
+                row = replace(row, kill_by=asked.kill_by)
+            self._engine.desk.keep_attempt(row)
             handle.settle(seen.result)

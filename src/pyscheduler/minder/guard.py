@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 
 from . import crash, kernel, kin, lease, notes
 from .noting import NoteWriter
@@ -42,6 +43,8 @@ class Guard:
         self.lost: str | None = None
         self.unwritten: str | None = None
         """Why the note could not be put in its place at the last try."""
+        self.last_words: Callable[[], None] | None = None
+        """What is to be done between the job's end and its note, once."""
         self.stopped_by = identity.ending if identity.ending in ("kill", "timeout", "lease") else None
         self._reason = ""
         self._tree: kin.Tree = tree or kin.OwnTree()
@@ -294,6 +297,8 @@ class Guard:
         Where the identity has been unlinked nobody can ask for the note any more, so nobody waits for it either.
         """
         if self.note is None:
+            if self.last_words is not None:
+                self.last_words()
             self.note = self._compose()
         try:
             self._place.put(self.note)

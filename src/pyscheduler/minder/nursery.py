@@ -237,24 +237,23 @@ class Nursery:
         if minder in self._idle:
             self._idle.remove(minder)
         self._last_death = time.monotonic()
+        copier = None
         if minder.pipes is not None and (end is None or end.exit_code != 0):
-            self._take_tap(minder)
+            copier = self._take_tap(minder.first.order, minder.pipes)
         elif minder.pipes is not None:
             minder.pipes.close()
         if minder.task is not None:
             self._tasks.pop(minder.task.order.key, None)
             brought = self._stray(set(kernel.children())) - self._strays
-            self._wards.append(Ward(self, minder.task, pid, brought))
+            self._wards.append(Ward(self, minder.task, pid, brought, copier))
 
-    def _take_tap(self, minder: Minder) -> None:
+    def _take_tap(self, order: frames.Order, pipes: tap.Pipes) -> tap.Tap:
         """Copy the output of a job whose minder was killed."""
-        order, pipes = minder.first.order, minder.pipes
-        if pipes is None:
-            return
         copier = tap.take_over(pipes, order.body(), order.tap or 0, self._ears)
         identity = notes.parse_identity(notes.read(notes.identity_path(order.status)) or b"", order.key)
         copier.resume(identity.bases if identity else [])
         self._taps.append(copier)
+        return copier
 
     def _bury_strays(self, now: float) -> None:
         """Reap the dead that belong to nobody any more, once no ward is unsettled and 1 s has passed since a death."""

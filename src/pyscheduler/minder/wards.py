@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from . import claim, crash, kernel, kin, notes
+from . import claim, crash, kernel, kin, notes, tap
 from .brood import Task
 from .guard import Guard
 
@@ -36,10 +36,13 @@ class Host(Protocol):
 
 
 class Ward:
-    """One such attempt. `candidates` are the children that this minder's death brought."""
+    """One such attempt. `candidates` are the children that this minder's death brought, `copier` copies its output."""
 
-    def __init__(self, host: Host, task: Task, minder: int, candidates: set[int]) -> None:
+    def __init__(
+        self, host: Host, task: Task, minder: int, candidates: set[int], copier: tap.Tap | None = None
+    ) -> None:
         self._host, self._task, self._minder, self._candidates = host, task, minder, candidates
+        self._copier = copier
         self._status, self._key = task.order.status, task.order.key
         self._guard: Guard | None = None
         self._told_undying = self._told_unwritten = False
@@ -157,6 +160,8 @@ class Ward:
         identity.job = found[0] if len(found) == 1 else None
         tree = kin.Relatives(identity.job, self._key) if identity.job else None
         self._guard = Guard(self._status, identity, fd, tree=tree)
+        if self._copier is not None:
+            self._guard.last_words = self._copier.drain
         if not found:
             self._guard.start_error = KILLED_EARLY
         elif identity.job is None:

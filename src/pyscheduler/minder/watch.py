@@ -112,7 +112,9 @@ class Minder:
     def _watch(self, guard: Guard, copier: tap.Tap | None) -> None:
         """Wait for whatever comes until the note is on disk."""
         told_undying, told_unwritten = False, False
-        while not self._step(guard, copier, now := time.monotonic()):
+        if copier is not None:
+            guard.last_words = copier.drain  # what the job wrote before its end is in the log before its note
+        while not guard.step(now := time.monotonic()):
             if guard.undying is not None and not told_undying:
                 told_undying = True
                 self._tell("undying", key=guard.identity.key, job=guard.undying)
@@ -123,11 +125,6 @@ class Minder:
             if copier is not None:
                 copier.pump(ready)
             obey(guard, signals)
-
-    def _step(self, guard: Guard, copier: tap.Tap | None, now: float) -> bool:
-        if copier is not None:
-            copier.drain()  # what the job wrote before its end is in the log before its note
-        return guard.step(now)
 
     def _copy_on(self, copier: tap.Tap) -> None:
         """Serve what still holds the pipes, without the lock, until the last has let go."""

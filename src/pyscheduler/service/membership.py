@@ -1,7 +1,8 @@
 """One process among the schedulers of a shared store: its node, and the authority where it wins it. DESIGN 6.
 
 The node lives as long as the process, whatever becomes of the authority: one incarnation after the other, where one is
-fenced. The authority is won (S9), kept (S10) and given back (S14) here; what is done under it is the supervisor's. What
+fenced. The authority is won (S9), kept (S10) and given back (S14) here; what is done under it is the supervisor's, and
+which configuration is in force is for `in_force.py` to say. What
 must always hold: who believes to lead is not believed by the store but by its lock (S11), so nothing here is safety; it
 decides only when somebody tries.
 """
@@ -13,7 +14,6 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -27,14 +27,13 @@ from pyscheduler.cluster.recipes import Recipes
 from pyscheduler.cluster.succession import Successor
 from pyscheduler.cluster.vouching import LeaseFile
 from pyscheduler.config import Config
-from pyscheduler.config.stored import has_texts_of
 from pyscheduler.engine.machine import boot_id
-from pyscheduler.engine.pauses import Pauses
 from pyscheduler.engine.ports import Clock, Launcher
 from pyscheduler.engine.prune import runs_in
 from pyscheduler.errors import StoreError, StoreUnavailable
-from pyscheduler.model.config_record import ConfigRecord, ConfigVersion
+from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.lease import Identity
+from pyscheduler.service.in_force import InForce
 from pyscheduler.store import Store
 from pyscheduler.store.claims import AuthorityRow, Claims
 from pyscheduler.store.claims.opening import open_door, open_hints
@@ -52,8 +51,6 @@ FREE_S: Final = 2.0
 """How long an authority that we gave away may be seen free: then the others cannot, or will not, and we try again."""
 TRY_AGAIN_S: Final = 1.0
 TIDY_S: Final = 3600.0
-READY_S: Final = 5.0
-"""How long a question waits for a configuration that has just been put in force, and for one before it."""
 FENCED_END_S: Final = 15.0
 """How long the attempts of a fenced incarnation may take to end before the next one begins."""
 
@@ -88,10 +85,8 @@ class Membership:
         """The last epoch that was ours."""
         self._resting = False
         self._wish_looks, self._joined = asyncio.Event(), asyncio.Event()
-        self._readying: asyncio.Task[None] | None = None
-        self._unready = ""
-        """Why the last try to make a configuration ready has failed."""
         self.recipes = Recipes(config, self._read_config, environ, self._boot_id, allow_inactive=allow_inactive)
+        self.in_force = InForce(self.recipes, lambda: self.reader, clock)
         self.node: Node | None = None
         self.leader: AuthorityRow | None = None
         """Who led when it was last looked at."""
@@ -116,6 +111,10 @@ class Membership:
     async def call(self, work: Callable[[], T]) -> T:
         """Do something blocking that must not wait behind others' reads."""
         return await asyncio.get_running_loop().run_in_executor(self._hands, work)
+
+    async def glance(self) -> Glance | None:
+        """Return what a standby answers by at this instant, None where it cannot. Raises StoreError."""
+        return await self.in_force.glance()
 
     def _read_config(self, version: int) -> ConfigRecord | None:
         return self.reader.config(version)
@@ -236,8 +235,7 @@ class Membership:
 
     async def leave(self) -> None:
         """Stop being a node: what runs goes on under its minders, and the next process here adopts it."""
-        if self._readying is not None:
-            self._readying.cancel()
+        self.in_force.close()
         if self.node is not None:
             await self.node.stop()
         for each in (self._ear, self._claims, self._reader):
@@ -265,7 +263,7 @@ class Membership:
                 if epoch is not None:
                     self._won(epoch)
                     return claims.me, epoch
-                self._make_ready(row.config_version)
+                self.in_force.make_ready(row.config_version)
                 wait_s = LOOK_OFTEN_S if row.is_over else min(LOOK_S, row.left_s + JUST_AFTER_S)
                 if told != row.holder:
                     told = row.holder
@@ -356,68 +354,3 @@ class Membership:
             await self.call(lambda: claims.resign(epoch))
         except StoreError as error:
             log.warning("the authority could not be given back: %s; it runs out by itself", error)
-
-    # ----------------------------------------------------------------- which configuration
-
-    def _make_ready(self, version: int) -> None:
-        """Have the configuration in force at hand before it is needed: to lead by, and to answer by."""
-        if version and (self._readying is None or self._readying.done()):
-            self._readying = asyncio.get_running_loop().create_task(self._ready(version), name="make ready")
-
-    async def _ready(self, version: int) -> None:
-        was_ready = self.recipes.at_hand(version) is not None
-        try:
-            await self.recipes.make_ready(version)
-            if not was_ready and self.recipes.at_hand(version) is not None:
-                log.info("configuration %d is ready here, whoever leads", version)
-            self._unready = ""
-        except (StoreError, OSError) as error:
-            why = str(getattr(error, "strerror", None) or error)  # without a path, which may be another each time
-            if self._unready != why:  # once a second it is tried again
-                self._unready = why
-                log.warning("configuration %d cannot be made ready now: %s", version, why)
-
-    async def glance(self) -> Glance | None:
-        """Return what a standby answers by: the store, and the configuration that is in force at this instant.
-
-        None where there is no configuration yet, or none that can be used here. Raises StoreError.
-        """
-        latest, pauses = await asyncio.to_thread(_in_force, self.reader)
-        if latest is None:
-            return None
-        await self._be_ready(latest.version)
-        config = self.recipes.at_hand(latest.version)
-        if config is None or config.digest != latest.digest:
-            return None
-        return Glance(config, self.reader, self._clock, pauses)
-
-    async def _be_ready(self, version: int) -> None:
-        """Wait a while for a version, if it is not at hand and can be."""
-        for _ in range(2):  # another version may be on its way
-            if version in self.recipes:
-                return
-            self._make_ready(version)
-            assert self._readying is not None
-            await asyncio.wait((self._readying,), timeout=READY_S)
-
-    async def config_for(self, store: Store, own: Config, read_at: datetime) -> Config:
-        """Return what a new authority puts in force: the store's configuration, unless ours was read after it was made.
-
-        Raises ConfigError where the store's cannot be used here.
-        """
-        record = await asyncio.to_thread(store.latest_config)
-        if record is None or record.digest == own.digest:
-            return own
-        is_the_same = has_texts_of(record, own)
-        if record.loaded_at < read_at and not is_the_same:
-            return own
-        config = await self.recipes.config(record)
-        if not is_the_same:
-            log.info("configuration %d of the store goes on; our own file differs from it", record.version)
-        return config
-
-
-def _in_force(store: Store) -> tuple[ConfigVersion | None, Pauses]:
-    """Return which configuration is in force, None where there is none yet, and what is paused."""
-    latest = store.config_versions(1)
-    return next(iter(latest), None), Pauses.from_text(store.engine_values().get("paused"))

@@ -99,7 +99,7 @@ class Shared:
         try:
             store = await asyncio.to_thread(self._open_store, config, me, epoch)
             try:
-                in_force = await self._membership.config_for(store, config, self._read_at)
+                in_force = await self._membership.in_force.config_for(store, config, self._read_at)
             except BaseException:
                 await asyncio.to_thread(store.close)
                 raise

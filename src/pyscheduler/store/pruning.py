@@ -54,11 +54,13 @@ def keys_of_runs(read: Read, run_ids: Iterable[str]) -> dict[str, bool]:
     """Return the key of every attempt of these runs, with whether it and its run have ended: its files may go."""
     found: dict[str, bool] = {}
     for piece in pieces(run_ids, IDS):
-        found.update(
-            (key, outcome is not None and state in FINAL_STATES)
-            for key, outcome, state in read(partial(Snapshot.rows, statement=_keys(), run_ids=json.dumps(piece)))
-        )
+        found.update(are_over(read(partial(Snapshot.rows, statement=keys(), run_ids=json.dumps(piece)))))
     return found
+
+
+def are_over(found: Iterable[rows.Row]) -> dict[str, bool]:
+    """Return by each attempt's key whether it and its run have ended, from the rows of `keys`."""
+    return {key: outcome is not None and state in FINAL_STATES for key, outcome, state in found}
 
 
 def _ended_ids(read: Read, since: date, until: date) -> Iterator[str]:
@@ -95,7 +97,8 @@ def _log_paths() -> Statement:
 
 
 @cache
-def _keys() -> Statement:
+def keys() -> Statement:
+    """Return the statement that asks for the attempts of `run_ids`, a JSON list: key, outcome, the run's state."""
     together = schema.attempts.join(schema.runs, _runs.run_id == _attempts.run_id)
     found = select(_attempts.key, _attempts.outcome, _runs.state).select_from(together)
     return compiled(found.where(is_one_of(_attempts.run_id, "run_ids")))

@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Collection
 from typing import Final
 
-from sqlalchemy import and_, bindparam, exists, null, select, update
+from sqlalchemy import and_, bindparam, exists, null, or_, select, update
 
 from pyscheduler.errors import StoreError
 from pyscheduler.model.batch import Batch
@@ -55,14 +55,23 @@ ASK: Final = compiled(
     )
     .returning(_runs.run_id)
 )
+_is_asked: Final = and_(
+    _attempts.ended_at.is_(None), exists().where(_runs.run_id == bindparam("run"), _runs.cancel_requested == 1)
+)
+_awaits_decision: Final = exists().where(
+    _runs.run_id == bindparam("run"),
+    _runs.attempt == bindparam("number"),
+    _runs.owner_inc.is_(None),
+    _runs.state == "running",
+)
+"""It has ended, and the engine has not heard of that: a kill that is answered counts after a crash as well."""
 SIGN: Final = compiled(
     update(schema.attempts)
     .values(kill_by=bindparam("who"))
     .where(
         _attempts.run_id == bindparam("run"),
         _attempts.attempt == bindparam("number"),
-        _attempts.ended_at.is_(None),
-        exists().where(_runs.run_id == bindparam("run"), _runs.cancel_requested == 1),
+        or_(_is_asked, _awaits_decision),
     )
     .returning(_attempts.run_id)
 )

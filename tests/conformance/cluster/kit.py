@@ -7,6 +7,7 @@ state folder of its own, which needs a store on a server.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -178,6 +179,22 @@ class World:
         """Return the run ids of which the logbook says this."""
         with self.door() as door:
             return lines_of(door, action)
+
+    @contextmanager
+    def file_locked(self) -> Iterator[None]:
+        """Hold the lock of a store in a file, so that nobody is in the middle of a write meanwhile."""
+        descriptor = os.open(self.host().state_dir / "store.lock", os.O_RDWR)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def stop(self, hand: Hand) -> None:
+        """Let a hand stand still, and not with the lock of a store in a file, for which everybody else would wait."""
+        with self.file_locked() if self.store is None else nullcontext():
+            hand.process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, hand.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def close(self) -> None:
         """End every hand, and what is left of the tasks."""

@@ -5,8 +5,6 @@ On SQLite too: the lock is `store.lock` there, which is held around each write; 
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -19,12 +17,8 @@ from tests.conformance.cluster.places import connect
 def held(world: World) -> Iterator[None]:
     """Hold the row of every run, or the lock of the whole file."""
     if world.store is None:
-        descriptor = os.open(world.host().state_dir / "store.lock", os.O_RDWR)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with world.file_locked():
             yield
-        finally:
-            os.close(descriptor)
         return
     with connect(world.store) as connection:
         connection.execute("SET idle_in_transaction_session_timeout = 0")

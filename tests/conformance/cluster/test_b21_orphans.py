@@ -60,3 +60,17 @@ def test_a_worker_adopts_what_still_runs(world: World) -> None:
     answer = worker.answer()
     assert (answer["started"], answer["adopted"], answer["done"]) == (0, 1, 1)
     assert world.tokens() == [("job.2027-05-20.1", 1)]
+
+
+def test_nothing_of_it_is_left_in_the_folder(world: World) -> None:
+    """Its notes go once its end is told, whoever told it; those of what still runs stay."""
+    started(world, world.command(gated=True))
+    status = world.host().state_dir / "status"
+    b = world.scheduler(world.minutely(gated=True))
+    b.tick()
+    assert any(status.iterdir())
+    world.open_gate("job.2027-05-20.1")
+    until(lambda: world.effects("end"))
+    until(lambda: b.tick() and world.states() == ["succeeded"], "its end is found by its note")
+    b.tick()
+    assert list(status.iterdir()) == []

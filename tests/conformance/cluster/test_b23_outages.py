@@ -14,6 +14,8 @@ from pyscheduler.cluster.identity import HOST_VARIABLE
 from tests.conformance.cluster.kit import LEASE_S, World, task, until
 from tests.servers.fixtures import GetServer
 
+pytestmark = pytest.mark.alone  # a heartbeat each fifth of a second wants a processor that is not taken
+
 
 def test_an_outage_of_three_leases_revokes_nothing(
     tmp_path: Path, own_server: GetServer, monkeypatch: pytest.MonkeyPatch

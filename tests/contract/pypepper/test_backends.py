@@ -255,7 +255,7 @@ def test_sqlite_says_at_once_that_a_file_cannot_be_opened(tmp_path: Path, monkey
 @pytest.mark.parametrize("hold", ["EXCLUSIVE", "IMMEDIATE"])
 def test_sqlite_gives_up_on_a_file_that_stays_busy(hold: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every wait has a bound, and none keeps a processor busy: where SQLite refuses at once, there is a nap."""
-    monkeypatch.setattr(engines, "BUSY_S", 0.1)
+    monkeypatch.setattr(engines, "BUSY_S", 1.0)  # so long that one nap at least is taken on a busy machine
     naps, sleep = list[float](), time.sleep
 
     def nap(seconds: float) -> None:

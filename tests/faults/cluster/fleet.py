@@ -179,19 +179,21 @@ class Fleet:
         for slot in self.slots:
             slot.look(time.monotonic())
 
-    def until(self, true: Callable[[], Any], what: str, wait_s: float = WAIT_S) -> None:
-        """Wait for a fact; meanwhile whoever ended is started again."""
-        assert self.wait(true, wait_s), f"in vain: {what}\n{self.tell()}"
+    def until(self, true: Callable[[], Any], what: str, wait_s: float = WAIT_S) -> Any:
+        """Wait for a fact, and return it; meanwhile whoever ended is started again."""
+        found = self.wait(true, wait_s)
+        assert found, f"in vain: {what}\n{self.tell()}"
+        return found
 
-    def wait(self, true: Callable[[], Any], wait_s: float = WAIT_S) -> bool:
-        """Wait for a fact, and say whether it came."""
+    def wait(self, true: Callable[[], Any], wait_s: float = WAIT_S) -> Any:
+        """Wait for a fact, and return it; False where it did not come."""
         deadline = time.monotonic() + wait_s
-        while not true():
+        while not (found := true()):
             if time.monotonic() > deadline:
                 return False
             self.look()
             time.sleep(0.05)
-        return True
+        return found
 
     def stop_all(self) -> None:
         """Ask every scheduler to stop, and wait until they have."""

@@ -58,10 +58,7 @@ def test_a_host_that_is_cut_off_ends_what_it_runs_and_nobody_starts_it_twice(tmp
         apart = () if spaces.missing() else stack.enter_context(spaces.spaces(2))
         made = stack.enter_context(fleet(tmp_path, crew, ground, apart))
         made.start_all()
-        made.until(lambda: running(made), "a job runs")
-        found = running(made)
-        assert found is not None
-        run_id, token, host = found
+        run_id, token, host = made.until(lambda: running(made), "a job runs")
         made.hosts[host].cut()
         healed_at = time.monotonic() + CUT_S
         made.until(lambda: time.monotonic() > healed_at, "the cut is over", CUT_S + 10)

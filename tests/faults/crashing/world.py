@@ -188,13 +188,21 @@ class World(Served):
 
     def left_behind(self) -> list[str]:
         """Return what still runs of all that was started here."""
-        return [Path(f"/proc/{pid}/comm").read_text().strip() for pid in self.marked() if kernel.stat(pid) is not None]
+        return [name for pid in self.marked() if kernel.stat(pid) is not None and (name := _name_of(pid))]
 
     def files_left(self) -> list[Path]:
         """Return what lies in the status folder once the lock test has tidied up behind killed ones of its kind."""
         folder = self.state / "status"
         assert locktest.lock_fault(str(folder)) == ""
         return list(folder.iterdir())
+
+
+def _name_of(pid: int) -> str:
+    """Return what a process calls itself; nothing where it has ended meanwhile."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def _named(comm: bytes) -> list[int]:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pymongo.errors import PyMongoError
+from sqlalchemy.exc import DBAPIError
 
 from pypepper.scheduler import Job, JobRequeuedError, Worker, configure_job_store, get_job_store, manager
 from tests.pipes import BOUND_S, job, status_of
@@ -19,16 +21,38 @@ from tests.servers.fixtures import GetServer
 from tests.servers.kinds import Server
 
 KINDS = ["postgres", "mysql", "mongodb"]
+DOWN = (DBAPIError, PyMongoError)
 
 
 @pytest.fixture(params=KINDS)
 def server(request: pytest.FixtureRequest, own_server: GetServer) -> Iterator[Server]:
-    """A durable server of the test's own, with the process's job store on it."""
-    made = own_server(request.param)
-    impatient = "&serverSelectionTimeoutMS=500" if request.param == "mongodb" else ""
-    configure_job_store(request.param, uri=made.place.uri + impatient)
+    """A durable server of the test's own, with the process's job store on it, which soon gives a server up."""
+    yield from with_a_store(own_server(request.param), "&serverSelectionTimeoutMS=1500")
+
+
+@pytest.fixture(params=KINDS)
+def awaited(request: pytest.FixtureRequest, own_server: GetServer) -> Iterator[Server]:
+    """The same, with a store that waits for its server as long as it does by itself."""
+    yield from with_a_store(own_server(request.param), "")
+
+
+def with_a_store(made: Server, for_mongodb: str) -> Iterator[Server]:
+    configure_job_store(made.kind, uri=made.place.uri + (for_mongodb if made.kind == "mongodb" else ""))
     yield made
     get_job_store().close()
+
+
+def start_again(server: Server) -> None:
+    """Start the server, and return once the store's own driver has noticed that it is back."""
+    server.start()
+    end = time.monotonic() + 6 * BOUND_S
+    while True:
+        try:
+            get_job_store().list()
+        except DOWN:
+            assert time.monotonic() < end, "the server is back, and the store has not noticed"
+        else:
+            return
 
 
 def take_one() -> Job | None:
@@ -54,7 +78,7 @@ def test_down_when_a_job_is_to_be_started(server: Server) -> None:
     with pytest.raises(JobRequeuedError):
         take_one()
     assert (ran, made.status) == ([], "Scheduled")
-    server.start()
+    start_again(server)
     assert status_of(made) == ("Scheduled", "Scheduled")
     assert take_until_saved() is made
     assert (ran, status_of(made)) == ([1], ("Completed", "Completed"))
@@ -86,20 +110,20 @@ def test_down_when_the_work_has_ended(server: Server) -> None:
     with pytest.raises(Exception, match=r"."):
         take_one()
     assert made.status == "Completed"
-    server.start()
+    start_again(server)
     assert status_of(made) == ("Completed", "InProgress")
     assert made.save()
     assert (ran, status_of(made)) == ([1], ("Completed", "Completed"))
 
 
-def test_killed_and_back_while_the_work_is_done(server: Server) -> None:
+def test_killed_and_back_while_the_work_is_done(awaited: Server) -> None:
     """Connections that died meanwhile are no trouble for the row that is written next."""
     ran: list[int] = []
 
     def work(*_: Any) -> None:
         ran.append(1)
-        server.kill()
-        server.start()
+        awaited.kill()
+        awaited.start()
 
     made = job(work)
     made.scheduled()

@@ -21,6 +21,7 @@ from pyscheduler.cluster.task import Context
 from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.engine.ports import AttemptHandle, LaunchSpec
 from pyscheduler.minder import kernel
+from tests.yard import PATIENCE_S, number_in
 
 CONTEXT = Context(
     task="job",
@@ -33,7 +34,9 @@ CONTEXT = Context(
 
 
 @asynccontextmanager
-async def launched(folder: Path, payload: Callable[..., object]) -> AsyncIterator[tuple[AttemptHandle, Holder]]:
+async def launched(
+    folder: Path, payload: Callable[..., object], *, kill_grace_s: float = 0.3
+) -> AsyncIterator[tuple[AttemptHandle, Holder]]:
     """Give a callable's attempt under way."""
     launcher, holder = MinderLauncher(), Holder(payload, CONTEXT)
     key = secrets.token_hex(8)
@@ -46,7 +49,7 @@ async def launched(folder: Path, payload: Callable[..., object]) -> AsyncIterato
         stdout_path=folder / "out",
         stderr_path=folder / "err",
         status_path=folder / f"status.{key}.json",
-        kill_grace_s=0.3,
+        kill_grace_s=kill_grace_s,
     )
     try:
         yield await launcher.launch(spec), holder
@@ -60,7 +63,7 @@ async def launched(folder: Path, payload: Callable[..., object]) -> AsyncIterato
 
 
 async def fact(found: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while not found():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.02)
@@ -108,12 +111,12 @@ async def test_it_is_stopped_as_a_command_is(tmp_path: Path) -> None:
 
     def stubborn() -> None:
         signal.signal(signal.SIGTERM, lambda *_: print("no", flush=True))
-        (tmp_path / "pid").write_text(str(os.getpid()))
+        (tmp_path / "pid").write_text(f"{os.getpid()}\n")
         while True:
             time.sleep(0.05)
 
-    async with launched(tmp_path, stubborn) as (handle, _):
-        await fact((tmp_path / "pid").exists)
+    async with launched(tmp_path, stubborn, kill_grace_s=3.0) as (handle, _):  # it is to say no before it is killed
+        await fact(lambda: number_in(tmp_path / "pid"))
         handle.terminate("kill")
         result = await handle.wait()
         assert result.stopped_by == "kill"

@@ -98,3 +98,20 @@ def test_what_another_release_wrote_is_left_alone(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(b'{"v":9,"end":{}}\nnonsense\n[]\n')
     assert read(path, 100.0) == [an_end(1)]
+
+
+def test_a_long_life_leaves_no_long_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Emptied when it is large and the store has everything; never while it has not."""
+    monkeypatch.setattr("pyscheduler.cluster.journal.LARGE", 1000)
+    journal = Journal.begin(tmp_path, "inc", BOOT)
+    for number in range(1, 10):
+        journal.note(an_end(number), 100.0)
+    large = journal.path.stat().st_size
+    assert large > 1000
+    journal.settle(*(Held(f"job.2027-05-20.{number}", 1) for number in range(1, 9)))
+    assert journal.path.stat().st_size > large
+    journal.settle(Held("job.2027-05-20.9", 1))
+    assert journal.path.stat().st_size == 0
+    journal.note(an_end(10), 100.0)
+    os.close(journal._fd)
+    assert read(journal.path, 100.0) == [an_end(10)]

@@ -272,7 +272,7 @@ async def test_a_running_attempt_s_minder_is_on_disk_soon(tmp_path: Path) -> Non
     night = Night(tmp_path, LONG, at="2026-10-19T08:59Z")
     async with night:
         await night.until("2026-10-19T09:00Z")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while pids_on_disk(night) != [10001]:
                 await asyncio.sleep(0.01)
         assert night.state("bake") == "running"

@@ -191,6 +191,16 @@ async def test_a_kill_is_a_wish_that_its_owner_reads(night: Shared) -> None:
     assert latest.kill_by == "ann"
 
 
+async def test_a_kill_that_crosses_the_end_counts(night: Shared) -> None:
+    """The attempt had failed already, and the engine had not heard of it: who was told `killed` sees no other try."""
+    run = await night.offered()
+    await night.sees(run, 1)
+    night.nodes.write(run, 1, AttemptResult(exit_code=1))
+    await night.engine.kill(run.run_id, actor="ann")
+    ended = await night.sees(run, 1, AttemptResult(exit_code=1))
+    assert (ended.state, ended.reason) == (RunState.FAILED, "killed by ann")
+
+
 async def test_a_hand_knows_of_a_start_that_was_just_written(night: Shared) -> None:
     """A page read from the store says running before the next look: what it offers is done, not refused."""
     run = await night.offered()

@@ -190,8 +190,11 @@ def test_a_call_that_hangs_for_ever_does_not_keep_the_program(tmp_path: Path) ->
         import asyncio, threading
         from pypepper.scheduler import CallableExecutor, Job, Task, Worker, Workflow, manager
 
+        hanging = threading.Semaphore(0)
+
         def hang(task, context):
             print("hangs", flush=True)
+            hanging.release()
             threading.Event().wait()
 
         def job(**limits):
@@ -210,8 +213,11 @@ def test_a_call_that_hangs_for_ever_does_not_keep_the_program(tmp_path: Path) ->
                 await worker.run_once()
             except TimeoutError:
                 pass
+            await asyncio.to_thread(hanging.acquire)
+            second = asyncio.create_task(worker.run_once())
+            await asyncio.to_thread(hanging.acquire)
             try:
-                await asyncio.wait_for(worker.run_once(), 0.1)
+                await asyncio.wait_for(second, 0.1)
             except TimeoutError:
                 print("left", flush=True)
 

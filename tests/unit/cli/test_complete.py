@@ -22,6 +22,12 @@ jobs: {load: {command: "true", description: The load}, look: {command: "true"}}
 """
 
 
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody types here: a busy machine may need longer for the file than a second."""
+    monkeypatch.setattr(complete, "FILE_S", 60.0)
+
+
 @pytest.fixture
 def scheduler() -> FakeScheduler:
     return FakeScheduler()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import socket
+from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+import pytest
 import yaml
 
 from pyscheduler.cli.living import _goes, write_config
+from pyscheduler.cli.serve_demo import hold_port
 
 TEXT = 'a: "@-90@ * * *"\nb: "@-600@ * * *"\nzone: @TIMEZONE@\nlisten: @LISTEN@\ntoday: "@TODAY@"\n'
 
@@ -38,3 +42,17 @@ def test_today_the_same_two_fail() -> None:
     assert _goes("extract-rates", day, 1, day).exit_code in (1, 75)
     assert _goes("ledger-export", day, 1, day).exit_code != 0
     assert _goes("clean-orders", day, 1, day) == _goes("clean-orders", day, 1, day)
+
+
+def test_two_demos_at_once_have_a_port_each() -> None:
+    """Each lives through its days first and listens then: what it has chosen is nobody else's meanwhile."""
+    with closing(hold_port(0)) as first:
+        chosen = first.getsockname()
+        with closing(hold_port(chosen[1])) as second:
+            assert second.getsockname() != chosen
+        with closing(socket.socket()) as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with pytest.raises(OSError, match="in use"):
+                other.bind(chosen)
+    with closing(hold_port(chosen[1])) as again:
+        assert again.getsockname() == chosen

@@ -68,7 +68,7 @@ async def test_an_empty_tray_waits_for_what_is_under_way() -> None:
     assert journey.trips.carry(journey.tray) is first
     journey.writer.saves[0][1].set_result(None)
     await first
-    await asyncio.wait_for(journey.trips.carry(journey.tray), 1)
+    await asyncio.wait_for(journey.trips.carry(journey.tray), 60)
 
 
 async def test_a_failure_takes_all_that_follow_with_it() -> None:

@@ -103,7 +103,7 @@ async def test_who_leads_and_does_not_answer_is_named_soon(monkeypatch: pytest.M
     held = list[Any]()
     async with await asyncio.start_server(lambda *both: held.append(both), "127.0.0.1", 0) as frozen:
         port = frozen.sockets[0].getsockname()[1]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             status, body = await answer(Member(replace(ROW, address=f"127.0.0.1:{port}")))
         for _, writer in held:
             writer.close()

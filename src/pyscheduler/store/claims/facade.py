@@ -18,10 +18,10 @@ knows. Then nothing may be begun on the strength of the call: read back with `ow
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import date, datetime
 
 from pyscheduler.model.lease import Identity, Proof, Seen, Timing
-from pyscheduler.store.claims import authority, ending, granting, making, nodes, revoking
+from pyscheduler.store.claims import authority, ending, forgetting, granting, making, nodes, revoking
 from pyscheduler.store.claims.door import Door
 from pyscheduler.store.claims.guarded import GuardedDoor
 from pyscheduler.store.claims.shapes import (
@@ -212,6 +212,25 @@ class Claims:
         """
         return self.guarded(epoch).write(lambda on: making.materialise(on, occurrences, watermarks))
 
+    def prune(
+        self,
+        epoch: int,
+        day: date,
+        untouched_since: datetime,
+        at_most: int,
+        *,
+        pass_at: datetime,
+        remember: forgetting.Remember,
+    ) -> list[str]:
+        """Remove ended runs of `tick` and `work` of an earlier run date, untouched since then; AuthorityLost."""
+        return self.guarded(epoch).write(
+            lambda on: forgetting.prune(on, day, untouched_since, at_most, pass_at=pass_at, remember=remember)
+        )
+
+    def keys_of_runs(self, run_ids: Iterable[str]) -> dict[str, bool]:
+        """Return the key of every attempt of these runs, with whether it and its run have ended: its files may go."""
+        return self.door.write(lambda on: forgetting.keys_of_runs(on, run_ids))
+
     def marks(self, jobs: Iterable[str]) -> Marks:
         """Return up to when each job's firings have been made into runs; a job without one was never looked at."""
         wanted = tuple(jobs)
@@ -241,6 +260,10 @@ class Claims:
         such a run that nobody owns. A claim of the engine's is asked to give it back. The rest is the engine's to do.
         """
         return self.door.write(lambda on: making.cancel(on, run_id))
+
+    def call_off(self, run_id: str, by: str, why: str = "", *, only_running: bool = False) -> Cancelled:
+        """S15 for a run that `tick` or `work` made, with a line in the logbook; the engine's runs are left alone."""
+        return self.door.write(lambda on: making.call_off(on, run_id, by, why, only_running=only_running))
 
     # ----------------------------------------------------------------------- looking
 

@@ -17,8 +17,9 @@ from pyscheduler.model.run import FINAL_STATES, RunState
 from pyscheduler.store import rows, schema
 from pyscheduler.store.claims.door import Transaction
 from pyscheduler.store.claims.ending import LOCK_RUN
+from pyscheduler.store.claims.forgetting import PRUNED
 from pyscheduler.store.claims.shapes import Cancelled, Marks, Occurrence, Offer, Watermark
-from pyscheduler.store.claims.words import NOW, db_now, micros_of, plain, runs, tags_text, update_run
+from pyscheduler.store.claims.words import NOW, db_now, line, micros_of, plain, runs, say, tags_text, update_run
 from pyscheduler.store.dialects import insert_of
 from pyscheduler.store.hints import Hint
 from pyscheduler.store.statements import Executable, compiled, is_one_of, made, on_index
@@ -199,10 +200,14 @@ def _becomes(mark: Watermark) -> dict[str, Any]:
 
 def marks(on: Transaction, jobs: Iterable[str]) -> Marks:
     """Return up to when each job's firings have been made into runs, in one statement."""
-    found: dict[str, str] = dict(on.rows(_MARKS, keys=tags_text([SERVED, *(WATERMARK + job for job in jobs)])))
-    served = found.pop(SERVED, None)
-    stored = {key.removeprefix(WATERMARK): rows.instant(int(value)) for key, value in found.items()}
-    return Marks(stored, None if served is None else datetime.fromisoformat(served))
+    wanted = [SERVED, PRUNED, *(WATERMARK + job for job in jobs)]
+    found: dict[str, str] = dict(on.rows(_MARKS, keys=tags_text(wanted)))
+    served, pruned = found.pop(SERVED, None), found.pop(PRUNED, None)
+    return Marks(
+        {key.removeprefix(WATERMARK): rows.instant(int(value)) for key, value in found.items()},
+        None if served is None else datetime.fromisoformat(served),
+        None if pruned is None else rows.instant(int(pruned)),
+    )
 
 
 def admit(on: Transaction) -> list[str]:
@@ -239,8 +244,23 @@ def withdraw(on: Transaction, run_ids: Sequence[str]) -> set[str]:
     return {run_id for answer in answers for (run_id,) in answer}
 
 
-def cancel(on: Transaction, run_id: str) -> Cancelled:
-    """S15. The row is held from the look to the word."""
+def call_off(on: Transaction, run_id: str, by: str, why: str, *, only_running: bool) -> Cancelled:
+    """S15 for a run of `tick` or `work`, by somebody who is named; a run of the engine's is left to the engine."""
+    found = on.rows(LOCK_RUN, run=run_id)
+    if found and (state := found[0][2]) not in FINAL_STATES:
+        if found[0][4] == OnLost.ENGINE:
+            return Cancelled.ENGINE
+        if only_running and state != RunState.RUNNING:
+            return Cancelled.NOT_RUNNING
+    deed = f"cancelled by {by}: {why}" if why else f"cancelled by {by}"
+    answer = cancel(on, run_id, deed)
+    if answer in (Cancelled.CANCELLED, Cancelled.REQUESTED):
+        say(on, [line("cancel", run_id, actor=plain(by), before=found[0][2], reason=plain(why))])
+    return answer
+
+
+def cancel(on: Transaction, run_id: str, reason: str = "cancelled") -> Cancelled:
+    """S15. The row is held from the look to the word. `reason` is what a run says that ends by this."""
     found = on.rows(LOCK_RUN, run=run_id)
     if not found:
         return Cancelled.UNKNOWN
@@ -254,6 +274,6 @@ def cancel(on: Transaction, run_id: str) -> Cancelled:
         on.rows(ASK, run=run_id, held=token)
         on.hint(Hint.ASKED)
         return Cancelled.REQUESTED
-    on.rows(CANCEL, run=run_id, held=token, why=plain("cancelled"))
+    on.rows(CANCEL, run=run_id, held=token, why=plain(reason))
     on.hint(Hint.NEWS)
     return Cancelled.CANCELLED

@@ -159,6 +159,8 @@ class Cancelled(StrEnum):
     """It is over already."""
     ENGINE = "engine"
     """Nobody owns it, and the authority's engine decides about it: nothing was changed."""
+    NOT_RUNNING = "not running"
+    """It has not started, and only a run that has was to be stopped: nothing was changed."""
     UNKNOWN = "unknown"
     """There is no such run."""
 
@@ -195,10 +197,14 @@ class Watermark:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Up to when firings have been looked after: by `tick` and `work` for each job, by `serve` for all jobs at once."""
+    """Up to when firings have been looked after: by `tick` and `work` for each job, by `serve` for all jobs at once.
+
+    `pruned`: the pass that last removed what was old enough.
+    """
 
     stored: Mapping[str, datetime]
     served: datetime | None
+    pruned: datetime | None
 
     def until(self, job: str) -> datetime | None:
         """Return up to when a job's firings are settled; None where `tick` and `work` have never looked at it.

@@ -131,7 +131,7 @@ def test_a_server_killed_and_started_again_under_writers(kind: str, own_server: 
     server = own_server(kind)
     settings: dict[str, Any] = server.place.discrete()
     if kind == "mongodb":
-        settings = {"uri": f"{server.place.uri}&serverSelectionTimeoutMS=500"}
+        settings = {"uri": f"{server.place.uri}&serverSelectionTimeoutMS=1500"}
     store = opened(kind, settings)
     for number in range(3):
         store.put(record(f"job-{number}"))
@@ -164,7 +164,7 @@ def test_while_the_server_is_away_everything_raises(kind: str, own_server: GetSe
     server = own_server(kind)
     place = server.place
     store = opened(
-        kind, {"uri": f"{place.uri}&serverSelectionTimeoutMS=300"} if kind == "mongodb" else place.discrete()
+        kind, {"uri": f"{place.uri}&serverSelectionTimeoutMS=1000"} if kind == "mongodb" else place.discrete()
     )
     store.put(record())
     server.kill()
@@ -179,8 +179,19 @@ def test_while_the_server_is_away_everything_raises(kind: str, own_server: GetSe
         with pytest.raises(DOWN):
             call()
     server.start()
+    if kind == "mongodb":
+        until(lambda: answers(store))
     assert store.get("a") == record()
     store.close()
+
+
+def answers(store: IJobStore) -> bool:
+    """Whether an impatient driver has noticed that its server is back."""
+    try:
+        store.list()
+    except DOWN:
+        return False
+    return True
 
 
 def test_a_killed_server_leaves_nobody_who_answers(own_server: GetServer) -> None:

@@ -10,6 +10,9 @@ import pytest
 
 from pyscheduler.engine.minding.hands import Hands, Together
 
+PATIENCE_S = 60.0
+"""Longer than anything here takes on a busy machine; a test that needs all of it has failed."""
+
 
 class Files:
     """Work that a test lets go on, and the groups it was asked for."""
@@ -21,7 +24,7 @@ class Files:
 
     def __call__(self, paths: Sequence[str]) -> list[OSError | None]:
         self.groups.append(list(paths))
-        self.go_on.wait(10)
+        self.go_on.wait(PATIENCE_S)
         if self.bug:
             raise ZeroDivisionError
         return [FileExistsError(path) if path.startswith("bad") else None for path in paths]
@@ -35,7 +38,7 @@ def hands() -> Iterator[Hands]:
 
 
 async def begun(files: Files, trips: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while len(files.groups) < trips:
             await asyncio.sleep(0.001)
 
@@ -60,7 +63,7 @@ async def test_whoever_asks_as_a_trip_comes_home_sets_out_anew(hands: Hands) -> 
     files = Files()
     files.go_on.set()
     together = Together(hands, files)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         for turns in list(range(40)) * 20:
             first = asyncio.ensure_future(together("a"))
             for _ in range(turns):
@@ -93,7 +96,7 @@ async def test_a_fault_of_ours_reaches_everybody(hands: Hands) -> None:
 async def test_an_answer_that_makes_no_sense_leaves_nobody_waiting(hands: Hands, answer: Sequence[None]) -> None:
     """Too few answers, or something that is no error: our bug is told to whoever would else wait for ever."""
     together = Together(hands, lambda _paths: answer)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         answers = await asyncio.gather(together("a"), together("b"), return_exceptions=True)
     assert isinstance(answers[1], ValueError | TypeError)
 
@@ -123,5 +126,5 @@ async def test_the_end_of_a_loop_leaves_nobody_waiting(hands: Hands, turns: int)
         await asyncio.sleep(0)
     for task in asyncio.all_tasks() - before:
         task.cancel()
-    await asyncio.wait([caller], timeout=5)
+    await asyncio.wait([caller], timeout=PATIENCE_S)
     assert caller.done()

@@ -108,7 +108,11 @@ async function confirmed(action, runs) {
       form.requestSubmit(yes);
     }
   });
-  const show = () => preview(action, runs, downstream.checked).then((found) => what.replaceChildren(found), failed);
+  let asking = 0; // an older preview never replaces a newer one
+  const show = () => {
+    const mine = ++asking;
+    return preview(action, runs, downstream.checked).then((found) => mine === asking && what.replaceChildren(found), failed);
+  };
   downstream.addEventListener("change", show);
   show();
   await new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));

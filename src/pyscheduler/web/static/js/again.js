@@ -6,10 +6,15 @@ const PAUSE_MS = 3000;
 let last = 0;
 let timer = 0;
 let busy = false;
+let missed = false; // something has happened since the look that is under way was asked for
 
 async function look() {
-  if (busy) return;
+  if (busy) {
+    missed = true;
+    return;
+  }
   busy = true;
+  missed = false;
   last = performance.now();
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" }, signal: AbortSignal.timeout(30000) });
@@ -23,14 +28,18 @@ async function look() {
     document.dispatchEvent(new CustomEvent("looked-again"));
   } finally {
     busy = false;
+    if (missed) soon();
   }
+}
+
+function soon() {
+  clearTimeout(timer);
+  timer = setTimeout(() => look().catch(() => {}), Math.max(0, last + PAUSE_MS - performance.now()));
 }
 
 /** Look again soon after `matters(kind, data)` said yes to something that happened. */
 export function lookAgainOn(matters) {
   listen((kind, data) => {
-    if (document.hidden || !matters(kind, data)) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => look().catch(() => {}), Math.max(0, last + PAUSE_MS - performance.now()));
+    if (!document.hidden && matters(kind, data)) soon();
   }, look);
 }

@@ -4,9 +4,10 @@ import { act } from "./act.js";
 import { currentRow } from "./keys.js";
 import { serverNow, zone } from "./clock.js";
 import { listen } from "./live.js";
-import { api, failed, fragment, make, mark } from "./talk.js";
+import { api, failed, fragment, make, mark, mayPass } from "./talk.js";
 
 const MERGE_MS = 250;
+const AGAIN_MS = 5000; // after a look that failed: what it would have shown may be the last that happens
 const IDLE_MS = 10000;
 const MOST = 1000; // runs of one selection: what one bulk request takes
 const MOST_ROWS = 200;
@@ -171,16 +172,20 @@ async function patch() {
   if (fetching || !changed.size) return;
   fetching = true;
   const here = new Set(shownIds());
-  const isNew = [...changed].some((id) => !here.has(id));
-  const ids = [...changed].filter((id) => here.has(id)).slice(0, MOST_ROWS);
+  const all = [...changed];
+  const isNew = all.some((id) => !here.has(id));
+  const ids = all.filter((id) => here.has(id)).slice(0, MOST_ROWS);
+  let after = MERGE_MS;
   changed.clear();
   try {
     await replaceRows(ids, isNew);
-  } catch {
-    // The banner tells the age of what is shown; the next look repairs it.
+  } catch (error) {
+    // The stream may live on, and nothing else would repair these rows.
+    if (mayPass(error)) for (const id of all) changed.add(id);
+    after = AGAIN_MS;
   } finally {
     fetching = false;
-    if (changed.size) timer ||= setTimeout(patch, MERGE_MS);
+    if (changed.size) timer ||= setTimeout(patch, after);
   }
 }
 

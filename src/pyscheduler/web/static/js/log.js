@@ -114,9 +114,12 @@ export class LogView {
   async forward() {
     const last = this.pieces.at(-1);
     if (!last) return false;
-    const turn = this.turn;
-    const piece = await this.fetch(last.to, PIECE);
-    if (turn !== this.turn || (!piece.text && piece.next_offset === last.to)) return false;
+    const [turn, from] = [this.turn, last.to];
+    const piece = await this.fetch(from, PIECE);
+    if (turn !== this.turn) return false;
+    // Scrolling and following ask for the same piece where answers are slow: to the second of them it has come already.
+    if (last !== this.pieces.at(-1) || last.to !== from) return true;
+    if (!piece.text && piece.next_offset === last.to) return false;
     if (piece.size < last.to) {
       await this.openAt(0); // the file was cut and began anew
       return true;
@@ -145,7 +148,7 @@ export class LogView {
     const turn = this.turn;
     const from = Math.max(0, first.from - PIECE);
     const piece = await this.fetch(from, first.from - from);
-    if (turn !== this.turn) return false;
+    if (turn !== this.turn || first !== this.pieces[0]) return false; // as above
     const before = this.window.scrollHeight;
     this.add(piece, "start");
     this.window.scrollTop += this.window.scrollHeight - before;

@@ -3,10 +3,11 @@ import { act } from "./act.js";
 import { harmless } from "./ansi.js";
 import { listen } from "./live.js";
 import { LogView } from "./log.js";
-import { api, failed, fragment, make, mark } from "./talk.js";
+import { api, failed, fragment, make, mark, mayPass } from "./talk.js";
 
 const PARTS = ["head", "why", "attempts", "facts", "upstream", "downstream", "logbook"];
 const MERGE_MS = 250;
+const AGAIN_MS = 5000; // after a look that failed: what it would have shown may be the last that happens
 const head = () => document.getElementById("head");
 const run = head().dataset.run;
 const box = document.getElementById("log");
@@ -15,10 +16,15 @@ const byId = (id) => document.getElementById(id);
 // ----------------------------------------------------------------- following the run
 
 let timer = 0;
+let asked = 0;
+let shown = 0; // an older answer never replaces a newer one
 
 async function refresh() {
   timer = 0;
+  const mine = ++asked;
   const html = await fragment(location.pathname);
+  if (mine < shown) return;
+  shown = mine;
   const found = new DOMParser().parseFromString(html, "text/html");
   for (const id of PARTS) {
     const [old, fresh] = [byId(id), found.getElementById(id)];
@@ -44,7 +50,7 @@ function newAttempt(fresh) {
   openLog();
 }
 
-const soon = () => (timer ||= setTimeout(() => refresh().catch(() => {}), MERGE_MS));
+const soon = (after = MERGE_MS) => (timer ||= setTimeout(() => refresh().catch((error) => mayPass(error) && soon(AGAIN_MS)), after));
 
 function onNews(kind, data) {
   if (kind === "reset" || kind === "reload" || data?.run_id === run) soon();
@@ -197,7 +203,7 @@ document.addEventListener("rowkey", (event) => {
   if (event.detail.key === "r") act("rerun", [run]);
   if (event.detail.key === "h") act(head().dataset.hold, [run]);
 });
-document.addEventListener("acted", soon);
+document.addEventListener("acted", () => soon());
 startLog();
 listen(onNews, refresh);
 showAlerts().catch(() => {});

@@ -11,6 +11,9 @@ export class Refused extends Error {
   }
 }
 
+/** Whether asking the same again may go better: nobody answered, or not now. */
+export const mayPass = (error) => !(error instanceof Refused) || error.status === 429 || error.status >= 500;
+
 /** Return the error for a refusal; who is nobody any more is sent to sign in, and comes back here. */
 function refused(status, body) {
   if (status === 401) location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
