@@ -111,3 +111,18 @@ def test_a_kernel_that_lists_no_locks_says_nobody(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(at_home, "LOCKS", tmp_path / "none")
     with tenant(tmp_path):
         assert not at_home.on_its_way(place(tmp_path))
+
+
+def test_a_lock_that_one_reading_of_a_long_list_has_missed_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel's list comes in pieces, and other locks go between two of them."""
+    others = "".join(f"{n}: FLOCK  ADVISORY  WRITE {n} 00:00:{n} 0 EOF\n" for n in range(100, 200))
+    with tenant(tmp_path) as pid:
+        found = (tmp_path / "state" / "serve.lock").stat()
+        device = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}"
+        ours = f"99: FLOCK  ADVISORY  WRITE {pid} {device}:{found.st_ino} 0 EOF\n"
+        readings = [others, others + ours]
+        monkeypatch.setattr(at_home, "_listed", lambda: readings.pop(0))
+        assert at_home.scheduler_of(tmp_path / "state") == pid
+    assert readings == []

@@ -20,6 +20,8 @@ from pyscheduler.cli.place import Place
 
 LOCK_NAME: Final = "serve.lock"
 LOCKS: Final = Path("/proc/locks")
+PIECE: Final = 3000
+"""A list so long may have come in several pieces: a page holds some 4,000 characters."""
 MOST_HOLDERS: Final = 2000
 """Processes whose open files are looked at in search of a state folder: every running attempt's minder has a lock."""
 
@@ -93,16 +95,31 @@ def _holder(file: Path) -> int | None:
 
 
 def _locks() -> Iterator[_Lock]:
-    """Yield every lock of flock(2) that is held. Lines with an arrow are of those who wait for one."""
-    try:
-        text = LOCKS.read_text()
-    except OSError:
-        return
+    """Yield every lock of flock(2) that is held.
+
+    The kernel hands its list out in pieces of a page, and where a lock goes meanwhile the next piece begins one too
+    late: so a list of several is read twice, and what stands in either of them is held.
+    """
+    text = _listed()
+    if len(text) >= PIECE:
+        text += _listed()
+    yield from dict.fromkeys(_locks_in(text))
+
+
+def _locks_in(text: str) -> Iterator[_Lock]:
+    """Yield the locks of a list. Lines with an arrow are of those who wait for one."""
     for line in text.splitlines():
         words = line.split()
         if len(words) >= 6 and words[1] == "FLOCK" and words[4].isdecimal():
             major, minor, inode = words[5].split(":")
             yield _Lock(int(words[4]), os.makedev(int(major, 16), int(minor, 16)), int(inode))
+
+
+def _listed() -> str:
+    try:
+        return LOCKS.read_text()
+    except OSError:
+        return ""
 
 
 def _pid_in(file: Path) -> int | None:

@@ -28,7 +28,7 @@ READY_S: Final = 5.0
 """How long a question waits for a configuration that has just been put in force, and for one before it."""
 
 
-class InForce:
+class ConfigInForce:
     """See above. `reader` gives the store for questions, or raises StoreUnavailable. Belongs to one loop."""
 
     def __init__(self, recipes: Recipes, reader: Callable[[], Store], clock: Clock) -> None:

@@ -33,7 +33,7 @@ from pyscheduler.engine.prune import runs_in
 from pyscheduler.errors import StoreError, StoreUnavailable
 from pyscheduler.model.config_record import ConfigRecord
 from pyscheduler.model.lease import Identity
-from pyscheduler.service.in_force import InForce
+from pyscheduler.service.in_force import ConfigInForce
 from pyscheduler.store import Store
 from pyscheduler.store.claims import AuthorityRow, Claims
 from pyscheduler.store.claims.opening import open_door, open_hints
@@ -86,7 +86,7 @@ class Membership:
         self._resting = False
         self._wish_looks, self._joined = asyncio.Event(), asyncio.Event()
         self.recipes = Recipes(config, self._read_config, environ, self._boot_id, allow_inactive=allow_inactive)
-        self.in_force = InForce(self.recipes, lambda: self.reader, clock)
+        self.in_force = ConfigInForce(self.recipes, lambda: self.reader, clock)
         self.node: Node | None = None
         self.leader: AuthorityRow | None = None
         """Who led when it was last looked at."""
