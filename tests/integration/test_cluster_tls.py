@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def leader(cluster: Cluster, front: Relay) -> Served:
     return a
 
 
-def standby(cluster: Cluster, **env: str) -> Served:
+def standby(cluster: Cluster, **env: Any) -> Served:
     b = cluster.node("b", ADDRESS="127.0.0.1:1", **env).start(ready=False)
     b.until(lambda: is_standby(b), "standing by")
     return b
