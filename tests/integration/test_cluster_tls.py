@@ -56,8 +56,11 @@ def test_what_is_passed_on_goes_by_tls(cluster: Cluster, front: Relay, tmp_path:
     run = b.post("/api/jobs/there/trigger")["run"]["run_id"]
     a.until_state(run, "succeeded")
     assert b.get(f"/api/why?run={run}")["why"]["run"]["state"] == "succeeded"
-    passed_on = [b" ".join(request.split()[:2]).decode() for request in front.requests]
-    assert passed_on == ["POST /api/jobs/there/trigger", f"GET /api/why?run={run}"]
+    asked = [b" ".join(request.split()[:2]).decode() for request in front.requests]
+    assert [each for each in asked if each != "GET /api/nodes"] == [
+        "POST /api/jobs/there/trigger",
+        f"GET /api/why?run={run}",
+    ]
 
 
 def test_a_certificate_that_is_not_trusted_is_not_spoken_to(cluster: Cluster, front: Relay) -> None:
@@ -67,4 +70,19 @@ def test_a_certificate_that_is_not_trusted_is_not_spoken_to(cluster: Cluster, fr
     answer = b.ask("POST", "/api/jobs/there/trigger", {})
     assert answer.status == 503
     assert "shows a certificate that is not trusted here" in answer.body["error"]
+    b.until(lambda: "node a cannot be spoken to, so nothing is passed on to it: " in b.said(), "it is told at once")
     assert front.requests == []
+
+
+def test_another_secret_is_told_when_a_node_joins(cluster: Cluster, front: Relay, tmp_path: Path) -> None:
+    """Not first when something is to be passed on; with the same one nothing is said."""
+    leader(cluster, front)
+    trusted = {"SSL_CERT_FILE": str(tmp_path / "tls" / "cert.pem")}
+    b = standby(cluster, **trusted, CLUSTER_SECRET="a secret of nobody else's")
+    b.until(lambda: "node a at https://127.0.0.1" in b.said(), "the other secret is told")
+    assert "does not take this node's word: `scheduler.cluster.secret` must be the same on both" in b.said()
+    b.stop()
+    c = cluster.node("c", ADDRESS="127.0.0.1:1", **trusted).start(ready=False)  # type: ignore[arg-type]
+    c.until(lambda: len([each for each in front.requests if b" /api/nodes " in each]) == 2, "a is greeted")
+    c.until(lambda: is_standby(c), "standing by")
+    assert "does not take" not in c.said()

@@ -35,6 +35,7 @@ from pyscheduler.model.run import Run
 from pyscheduler.service import surroundings
 from pyscheduler.service.entrance import Entrance, Keeper
 from pyscheduler.service.listener import REQUESTS_END_S, Listener
+from pyscheduler.service.acquaintance import greet
 from pyscheduler.service.membership import Membership
 from pyscheduler.service.notify import Notifier
 from pyscheduler.service.relay import Relay
@@ -203,6 +204,8 @@ class House:
         member = None if self._membership is None else asyncio.create_task(self._membership.run(self._engine_stop))
         if member is not None:
             self._prepare()
+            if self.vouching is not None and self._membership is not None:
+                self._start_small(greet(self._membership, self.vouching))
         self._begin_small_tasks()
         self._start_small(press.warm_up())
         stopping = asyncio.create_task(self._wishes.stop.wait())
