@@ -25,7 +25,7 @@ NOT_TAKEN: Final = frozenset({401, 403})
 
 
 class Member(Protocol):
-    """This process's part in the cluster."""
+    """The part that this process has in the cluster."""
 
     @property
     def claims(self) -> Claims: ...

@@ -33,9 +33,9 @@ from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.errors import Conflict, LaunchError
 from pyscheduler.model.run import Run
 from pyscheduler.service import surroundings
+from pyscheduler.service.acquaintance import greet
 from pyscheduler.service.entrance import Entrance, Keeper
 from pyscheduler.service.listener import REQUESTS_END_S, Listener
-from pyscheduler.service.acquaintance import greet
 from pyscheduler.service.membership import Membership
 from pyscheduler.service.notify import Notifier
 from pyscheduler.service.relay import Relay
