@@ -74,8 +74,8 @@ class Cluster:
         self.effects = home / "effects"
         self.nodes: dict[str, Served] = {}
 
-    def node(self, name: str, *, host: str | None = None, wrapper: tuple[str, ...] = ()) -> Served:
-        """Return a scheduler that is not started yet; `host` makes two of them share a machine."""
+    def node(self, name: str, *, host: str | None = None, wrapper: tuple[str, ...] = (), **more: str) -> Served:
+        """Return a scheduler that is not started yet; `host` makes two share a machine, `more` is environment."""
         folder = self.home / name
         folder.mkdir()
         env = {
@@ -84,6 +84,7 @@ class Cluster:
             "CLUSTER_SECRET": SECRET,
             "PYSCHED_HOST_ID": host or f"host of {name}",
             "EFFECTS": str(self.effects),
+            **more,
         }
         self.nodes[name] = Served(folder, self.text, env=env, wrapper=wrapper)
         return self.nodes[name]

@@ -23,6 +23,7 @@ class Relay:
 
     port: int
     scheme: str
+    target: Path | int
     requests: list[bytes] = field(default_factory=list)
     instead: bytes | None = None
     cuts: int = 0
@@ -34,14 +35,14 @@ class Relay:
 
 
 @contextmanager
-def relay(target: Path, certificate: tuple[Path, Path] | None = None) -> Iterator[Relay]:
-    """Relay every connection to the socket at `target`. `certificate` is its file and its key's."""
+def relay(target: Path | int, certificate: tuple[Path, Path] | None = None) -> Iterator[Relay]:
+    """Relay every connection to the socket at `target`, or to that port. `certificate` is its file and its key's."""
     listener = socket.create_server(("127.0.0.1", 0))
     context = None
     if certificate is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*certificate)
-    found = Relay(listener.getsockname()[1], "http" if context is None else "https")
+    found = Relay(listener.getsockname()[1], "http" if context is None else "https", target)
 
     def serve() -> None:
         while True:
@@ -49,7 +50,7 @@ def relay(target: Path, certificate: tuple[Path, Path] | None = None) -> Iterato
                 near, _ = listener.accept()
             except OSError:
                 return
-            threading.Thread(target=_carry, args=(near, context, target, found), daemon=True).start()
+            threading.Thread(target=_carry, args=(near, context, found), daemon=True).start()
 
     threading.Thread(target=serve, daemon=True).start()
     try:
@@ -59,7 +60,7 @@ def relay(target: Path, certificate: tuple[Path, Path] | None = None) -> Iterato
         listener.close()
 
 
-def _carry(near: socket.socket, context: ssl.SSLContext | None, target: Path, found: Relay) -> None:
+def _carry(near: socket.socket, context: ssl.SSLContext | None, found: Relay) -> None:
     """Carry one request there and its whole answer back: clients close after each."""
     with suppress(OSError), near if context is None else context.wrap_socket(near, server_side=True) as client:
         request = _request(client)
@@ -67,10 +68,7 @@ def _carry(near: socket.socket, context: ssl.SSLContext | None, target: Path, fo
         if found.instead is not None:
             client.sendall(found.instead)
             return
-        with socket.socket(socket.AF_UNIX) as far:
-            folder = os.open(target.parent, os.O_PATH)
-            far.connect(f"/proc/self/fd/{folder}/{target.name}")
-            os.close(folder)
+        with _there(found.target) as far:
             far.sendall(request)
             if found.cuts:
                 found.cuts -= 1
@@ -78,6 +76,16 @@ def _carry(near: socket.socket, context: ssl.SSLContext | None, target: Path, fo
                 return
             while piece := far.recv(65536):
                 client.sendall(piece)
+
+
+def _there(target: Path | int) -> socket.socket:
+    if isinstance(target, int):
+        return socket.create_connection(("127.0.0.1", target))
+    far = socket.socket(socket.AF_UNIX)
+    folder = os.open(target.parent, os.O_PATH)
+    far.connect(f"/proc/self/fd/{folder}/{target.name}")
+    os.close(folder)
+    return far
 
 
 def _request(client: socket.socket) -> bytes:

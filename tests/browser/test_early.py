@@ -172,8 +172,9 @@ PIECES = """async ([run, step, offset]) => {
 def test_a_piece_of_a_log_that_is_asked_for_twice_is_shown_once(
     a_world: World, open_page: OpenPage, step: str, offset: int
 ) -> None:
-    """Scrolling and following both come to the edge before the first answer."""
+    """Scrolling and following both come to the edge before the first answer; a view at its edge may ask for more."""
     run = a_world.runs["noisy"]
     page = open_page(a_world, f"/runs/{run}")
-    (_, first_end), (second, _) = page.evaluate(PIECES, [run, step, offset])
-    assert first_end == second
+    pieces = page.evaluate(PIECES, [run, step, offset])
+    assert len(pieces) >= 2
+    assert [end for _, end in pieces[:-1]] == [begin for begin, _ in pieces[1:]]

@@ -85,6 +85,12 @@ def test_a_day_has_as_many_hours_as_it_has(
     assert ticks >= hours
 
 
+def follow(page: Any, link: str) -> None:
+    """Click a link, and wait until the page that it leads to is there in the place of this one."""
+    with page.expect_navigation():
+        page.click(link)
+
+
 def test_the_timeline_zooms_and_steps(a_world: World, open_page: OpenPage) -> None:
     """Hour, day, week, earlier, later, now: what is looked for stays, and each holds what ran."""
     page = open_page(a_world, "/timeline?q=load-ledger")
@@ -105,15 +111,12 @@ def test_the_timeline_zooms_and_steps(a_world: World, open_page: OpenPage) -> No
         assert page.locator('.segments [aria-current="true"]').inner_text() == zoom
         assert is_right()
         assert page.locator("#timeline .now").count() >= 1
-        page.click('[aria-label="Earlier"]')
-        page.wait_for_load_state()
+        follow(page, '[aria-label="Earlier"]')
         assert page.locator("#timeline .now").count() == 0
-        page.click('[aria-label="Later"]')
-        page.wait_for_load_state()
+        follow(page, '[aria-label="Later"]')
         assert is_right()
-        page.click('[aria-label="Earlier"]')
-        page.click("text=Now")
-        page.wait_for_load_state()
+        follow(page, '[aria-label="Earlier"]')
+        follow(page, "text=Now")
         assert is_right()
         assert page.input_value("#q") == "load-ledger"
     page.goto("/timeline")

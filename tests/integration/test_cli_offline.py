@@ -35,6 +35,7 @@ def test_after_kill_9_the_store_answers(tmp_path: Path) -> None:
         run_id = pysched.serve().trigger("nap")
         pysched.until_state(run_id, "running")
         pysched.until(lambda: pysched("log", run_id).out, "it has written")  # at first there is no log yet
+        pysched.until(lambda: pysched.ok("show", run_id, "--json").json["attempts"][0]["pid"], "its process is noted")
         online = pysched.ok("show", run_id, "--json").json
         kill(pysched)
         assert pysched.ok("log", run_id).out == "asleep\n"

@@ -2,8 +2,9 @@
 
 A scheduler that has found out who its caller is passes that on, signed with the cluster's secret: name, role and teams,
 for this method and target, now, once. What must always hold: a word that is not signed, too old, for something else or
-heard before is refused; the secret itself is never sent. What is sent is readable on the wire: nodes that do not trust
-the network between them put TLS around it (a tunnel, or a proxy in front of each).
+heard before is refused; the secret itself is never sent. What is sent is readable on the wire, unless the other's
+address begins with https://: then TLS is spoken to it (to the proxy in front of it), and its certificate must be one
+that this machine trusts.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import hashlib
 import hmac
 import json
 import secrets
+import ssl
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
 import h11
@@ -25,6 +28,7 @@ from pyscheduler.api.callers import Caller, Via
 from pyscheduler.errors import Forbidden, Unavailable
 from pyscheduler.model.person import Role
 
+TLS: Final = "https://"
 HEADER: Final = b"x-pysched-vouched"
 GOOD_FOR_S: Final = 60.0
 """How far the clocks of two nodes may lie apart."""
@@ -100,6 +104,12 @@ class Vouching:
         return hmac.new(self._key, text, hashlib.sha256).hexdigest().encode()
 
 
+@cache
+def _trust() -> ssl.SSLContext:
+    """Return whom this machine trusts: its certificates, or those of SSL_CERT_FILE. Read once."""
+    return ssl.create_default_context()
+
+
 def target_of(scope: Mapping[str, Any]) -> bytes:
     """Return a request's path and query as they were sent."""
     query: bytes = scope["query_string"]
@@ -131,10 +141,14 @@ async def ask(
     answer_s: float = ANSWER_S,
 ) -> Reply:
     """Send one request and return its answer's head. Raises Unavailable where nobody answers in time."""
-    host, _, port = address.rpartition(":")
+    host, _, port = address.removeprefix(TLS).rpartition(":")
+    trust = _trust() if address.startswith(TLS) else None
     try:
         async with asyncio.timeout(min(CONNECT_S, answer_s)):
-            reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+            reader, writer = await asyncio.open_connection(host.strip("[]"), int(port), ssl=trust)
+    except ssl.SSLCertVerificationError as error:
+        what = f"the scheduler at {address} shows a certificate that is not trusted here: {error.verify_message}"
+        raise Unavailable(what, mend="SSL_CERT_FILE names the file with those that are") from error
     except (OSError, ValueError, TimeoutError) as error:
         raise Unavailable(f"the scheduler at {address} cannot be reached", mend="ask again in a moment") from error
     try:
@@ -160,7 +174,7 @@ async def _converse(
     wire = h11.Connection(h11.CLIENT)
     sent: Headers = [(name, value) for name, value in headers if name not in HOP]
     if not any(name == b"host" for name, _ in sent):
-        sent.append((b"host", address.encode()))
+        sent.append((b"host", address.removeprefix(TLS).encode()))
     sent += [(b"connection", b"close"), (b"content-length", str(len(body)).encode())]
     for event in (h11.Request(method=method, target=target, headers=sent), h11.Data(data=body), h11.EndOfMessage()):
         writer.write(wire.send(event) or b"")

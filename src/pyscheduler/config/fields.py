@@ -176,6 +176,14 @@ HostPort = Annotated[
     tuple[str, int], Value(values.parse_host_port, _spelt(r"\S+:[0-9]{1,5}", examples=["127.0.0.1:8470"]))
 ]
 
+NodeAddress = Annotated[
+    str,
+    Value(
+        values.parse_node_address,
+        _spelt(r"(https://)?[^\s/]+:[0-9]{1,5}/?", examples=["batch1.internal:8470", "https://batch1.internal:8443"]),
+    ),
+]
+
 Listen = Annotated[
     tuple[str, int] | None,
     Value(values.parse_listen, _spelt(r"\S+:[0-9]{1,5}|off|none", examples=["127.0.0.1:8470", "[::1]:8470", "off"])),

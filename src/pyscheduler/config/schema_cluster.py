@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
 
 from pyscheduler.config.complaints import Spot
-from pyscheduler.config.fields import AtLeastOne, HostPort, Length, Name
+from pyscheduler.config.fields import AtLeastOne, Length, Name, NodeAddress
 from pyscheduler.config.jobs import Draft
 from pyscheduler.config.reading import Value
 from pyscheduler.config.schema_job import Shape, key
@@ -50,9 +50,7 @@ class ClusterKeys(Shape):
     node: Name | None = key("This machine's name for jobs and people; else its host name.", examples=["batch1"])
     node_tags: list[Name] | None = key("What this machine has that jobs may ask for.", examples=[["gpu", "licence"]])
     capacity: AtLeastOne | None = key("How many attempts run here at once; else as many as max_running.")
-    address: HostPort | None = key(
-        "Where the other nodes reach this one's API; else `listen`.", examples=["batch1.internal:8470"]
-    )
+    address: NodeAddress | None = key("Where the other nodes reach this one's API; else `listen`.")
     secret: Secret | None = key("What the nodes prove themselves to each other with; the same on all of them.")
     heartbeat: Length | None = key("How often a node says that it lives.", default="5s")
     lease: Length | None = key("How long a node's word holds: after it nothing new is begun there.", default="45s")
@@ -75,7 +73,7 @@ def cluster_settings(given: Mapping[str, Any], spot: Spot | None) -> ClusterSett
         node=given.get("node", ""),
         tags=tuple(dict.fromkeys(given.get("node_tags", ()))),
         capacity=given.get("capacity"),
-        address=_joined(given.get("address")),
+        address=given.get("address"),
         secret=given.get("secret"),
         timing=_timing(
             {name: given[name] for name in TIMES if name in given}, spot.error if spot is not None else None
@@ -115,7 +113,3 @@ def _timing(said: Mapping[str, float], complain: Callable[..., None] | None) -> 
         if complain is not None:
             complain((), str(error).rstrip("."), "leave the others out: their defaults follow")
         return Timing()
-
-
-def _joined(pair: tuple[str, int] | None) -> str | None:
-    return None if pair is None else f"{pair[0]}:{pair[1]}"

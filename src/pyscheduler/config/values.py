@@ -230,6 +230,16 @@ def parse_host_port(text: str) -> tuple[str, int]:
     return match[1], int(match[2])
 
 
+def parse_node_address(text: str) -> str:
+    """Return `HOST:PORT` or `https://HOST:PORT` as it is, where it is one."""
+    place = text.removeprefix("https://").removesuffix("/")
+    try:
+        parse_host_port(place if "/" not in place else "")
+    except BadValue as error:
+        raise BadValue(error.what, f"{error.mend}; https:// before it where TLS is spoken there") from None
+    return text.removesuffix("/")
+
+
 def parse_listen(text: str) -> tuple[str, int] | None:
     """Return host and port to listen at, None for `off` or `none`. A host in brackets is an IPv6 address."""
     if text in ("off", "none"):

@@ -13,8 +13,8 @@ class ClusterSettings:
 
     `node` is this machine's name, empty for its host name; `tags` are what jobs may ask for with `node_tags`.
     `capacity` is how many attempts it runs at once, None for as many as `max_running`. `address` is where the others
-    reach its API, as host:port, None where they cannot. `secret` is what they prove themselves with; a repr does not
-    show it.
+    reach its API, as host:port or https://host:port, None where they cannot. `secret` is what they prove themselves
+    with; a repr does not show it.
     """
 
     node: str = ""

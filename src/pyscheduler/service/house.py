@@ -33,6 +33,7 @@ from pyscheduler.engine.launcher import MinderLauncher
 from pyscheduler.errors import Conflict, LaunchError
 from pyscheduler.model.run import Run
 from pyscheduler.service import surroundings
+from pyscheduler.service.acquaintance import greet
 from pyscheduler.service.entrance import Entrance, Keeper
 from pyscheduler.service.listener import REQUESTS_END_S, Listener
 from pyscheduler.service.membership import Membership
@@ -203,6 +204,8 @@ class House:
         member = None if self._membership is None else asyncio.create_task(self._membership.run(self._engine_stop))
         if member is not None:
             self._prepare()
+            if self.vouching is not None and self._membership is not None:
+                self._start_small(greet(self._membership, self.vouching))
         self._begin_small_tasks()
         self._start_small(press.warm_up())
         stopping = asyncio.create_task(self._wishes.stop.wait())

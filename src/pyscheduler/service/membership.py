@@ -278,6 +278,10 @@ class Membership:
             await self._pause(stop, wait_s)
         return None
 
+    async def joined(self) -> None:
+        """Wait for the first incarnation."""
+        await self._joined.wait()
+
     async def _joined_or(self, stop: asyncio.Event) -> None:
         """Wait for the first incarnation: before it nobody can be asked."""
         waits = [asyncio.create_task(each.wait()) for each in (stop, self._joined)]

@@ -95,3 +95,11 @@ def test_a_cluster_needs_a_store_that_is_shared(tmp_path: Path) -> None:
     assert "a cluster needs a store that its schedulers share" in said
     assert "places it on a node of a cluster" in said
     assert "says when its attempts are taken from a silent node, and this store is not shared" in said
+
+
+def test_an_address_may_say_that_tls_is_spoken_there(tmp_path: Path) -> None:
+    """A slash behind it is no matter; anything else than https, and a missing port, are refused in words."""
+    for text, address in (("https://a.b:8443", "https://a.b:8443"), ("https://[::1]:8443/", "https://[::1]:8443")):
+        assert loaded(tmp_path, f"address: '{text}'").settings.cluster.address == address
+    for text in ("https://a.b", "http://a.b:80", "https://a.b:8443/api", "a.b"):
+        assert "https:// before it where TLS is spoken there" in refused(tmp_path, f"address: '{text}'")
