@@ -30,6 +30,7 @@ from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine
 from pyscheduler.engine.explain import explain, say_in
 from pyscheduler.engine.foresight import still_to_come
+from pyscheduler.engine.offers import show_news
 from pyscheduler.errors import BadRequest
 from pyscheduler.model.job import Job
 from pyscheduler.timetable.forecast import ForecastEntry, forecast
@@ -80,7 +81,7 @@ def router(desk: FrontDesk) -> APIRouter:
         if asked.run is not None and asked.run_date is not None:
             raise BadRequest("run_date goes with job=, a run has its own")
         engine = desk.engine
-        await _hear_of_nodes(engine, asked.job or job_of(str(asked.run)))
+        await show_news(engine, asked.job or job_of(str(asked.run)))
         answer = await explain(engine, asked.job, asked.run_date, asked.run)
         upcoming = engine.firings.upcoming().get(answer.job)
         next_firing = instant(upcoming)
@@ -88,13 +89,6 @@ def router(desk: FrontDesk) -> APIRouter:
         return Json({"why": answer_view(answer, latest), "next_firing": next_firing})
 
     return routes
-
-
-async def _hear_of_nodes(engine: Engine, job: str) -> None:
-    """Let the engine know what nodes have begun of a job: the run's page, read from the store, says so already."""
-    if any(run.offered_at is not None for run in engine.book.open_for(job)):
-        await engine.look_at_offered()
-        await engine.proceed()
 
 
 async def _next_of_all(desk: FrontDesk, asked: NextAsked, after: datetime) -> Response:

@@ -57,7 +57,9 @@ def _handle(pid: int) -> Iterator[int | None]:
 
 def _ends(handle: int) -> bool:
     """Wait for the process itself: its lock may be free, and some of its work not done yet."""
-    return bool(select.select((handle,), (), (), PATIENCE_S)[0])
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    return bool(poll.poll(round(PATIENCE_S * 1000)))
 
 
 def _signal(handle: int, pid: int, session: Session) -> bool:

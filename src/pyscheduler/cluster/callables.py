@@ -132,11 +132,18 @@ def _plain_signals() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
+def _ready(*descriptors: int) -> set[int]:
+    """Wait until something is to be read of these, or its other side is gone. Not select(2): numbers may be large."""
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return {descriptor for descriptor, _ in poll.poll()}
+
+
 def _gate(listener: socket.socket, lifeline: int) -> socket.socket | None:
     """Return the connection that opens the gate, None where the scheduler goes before there is one."""
     while True:
-        ready, _, _ = select.select([listener.fileno(), lifeline], [], [])
-        if listener.fileno() not in ready:
+        if listener.fileno() not in _ready(listener.fileno(), lifeline):
             return None
         link, _ = listener.accept()
         _, uid, _ = struct.unpack("3i", link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
@@ -191,8 +198,7 @@ def _watch(link: socket.socket, pid: int) -> None:
     """Wait for the call's end and say how it was; kill it where the other side goes."""
     end = os.pidfd_open(pid)
     while True:
-        ready, _, _ = select.select([link.fileno(), end], [], [])
-        if end in ready:
+        if end in _ready(link.fileno(), end):
             break
         asked = link.recv(16)
         _signal_group(pid, signal.SIGTERM if asked else signal.SIGKILL)

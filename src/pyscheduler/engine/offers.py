@@ -132,3 +132,16 @@ class Offers:
                 row = replace(row, kill_by=asked.kill_by)
             self._engine.desk.keep_attempt(row)
             handle.settle(seen.result)
+
+
+async def show_news(engine: Engine, job: str) -> None:
+    """Have the engine show of a job what nodes have written by now: its pages, read from the store, say so already.
+
+    What was seen a moment ago may still be on its way to being shown. Raises StoreError, Unavailable.
+    """
+    if not engine.rows_are_owned:
+        return
+    if any(run.offered_at is not None for run in engine.book.open_for(job)):
+        await engine.look_at_offered()
+    if any(engine.book.published(run.run_id) != run for run in engine.book.open_for(job)):
+        await engine.proceed()

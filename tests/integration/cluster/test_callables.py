@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import secrets
 import signal
 import sys
@@ -157,3 +158,18 @@ def test_who_takes_an_argument_gets_the_context() -> None:
     assert not wants_context(lambda: None)
     assert not wants_context(lambda given=1: given)
     assert not wants_context(print)
+
+
+async def test_a_program_with_many_open_files_has_callables_too(tmp_path: Path) -> None:
+    """Numbers beyond 1,023, which select(2) does not take."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+    held = [os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for _ in range(1100)]
+    try:
+        async with launched(tmp_path, lambda: print("done")) as (handle, _):
+            result = await handle.wait()
+        assert (result.exit_code, (tmp_path / "out").read_text()) == (0, "done\n")
+    finally:
+        for each in held:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pyscheduler.engine.offers import show_news
 from pyscheduler.engine.ports import Seen, Watcher
 from pyscheduler.engine.rehearsal import gather
 from pyscheduler.errors import Conflict
@@ -209,6 +210,17 @@ async def test_a_hand_knows_of_a_start_that_was_just_written(night: Shared) -> N
     assert [each.state for each in stage.runs if each.run_id == run.run_id] == [RunState.RUNNING]
     await night.engine.settle()
     assert night.now(run).state is RunState.RUNNING
+
+
+async def test_why_knows_of_a_start_that_is_not_shown_yet(night: Shared) -> None:
+    """Whether it was just written, or was seen a moment ago and is still on its way."""
+    for number, is_seen in ((1, False), (2, True)):
+        run = await night.offered()
+        (night.nodes.tell if is_seen else night.nodes.write)(run, 1)
+        await show_news(night.engine, run.job)
+        shown = night.now(run)
+        assert (shown.seq, shown.state) == (number, RunState.RUNNING)
+        await night.sees(run, 1, AttemptResult(exit_code=0))
 
 
 async def test_a_kill_reaches_a_start_that_was_just_written(night: Shared) -> None:
