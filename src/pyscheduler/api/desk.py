@@ -25,6 +25,7 @@ from pyscheduler.errors import BadRequest, Forbidden
 from pyscheduler.model.ids import parse_run_id
 from pyscheduler.model.job import Job
 from pyscheduler.model.run import Attempt, Run, RunState
+from pyscheduler.rules.reasons import lacks_reason
 from pyscheduler.store import Store
 from pyscheduler.timetable.zone import zone
 
@@ -98,7 +99,7 @@ class FrontDesk:
         """
         self.may(caller, name)
         job = self.engine.config.jobs.get(name)
-        if job is not None and job.require_reason and not any(map(str.isalnum, reason)):
+        if job is not None and lacks_reason(job, reason):
             what = f"job {name} asks for a reason with every action"
             raise BadRequest(what, where=str(job.source), mend="send `reason`, or --reason on the command line")
 

@@ -82,6 +82,23 @@ def test_the_command_calls_off_what_runs_and_what_waits(world: World) -> None:
     assert (code, f"{RUN} is cancelled, so cancel does not apply" in err) == (1, True)
 
 
+def test_a_job_that_asks_for_a_reason_gets_one(world: World) -> None:
+    """Also where no `serve` is there to ask for it; without one nothing is changed."""
+    typed = Typed(world)
+    typed.write({"job": f'{{command: "true", schedule: "{NEVER}", require_reason: true}}'})
+    scheduler = world.scheduler(world.minutely(gated=True))
+    scheduler.tick()
+    world.at(1)
+    first = Ticking(scheduler)
+    until(world.effects)
+    code, _, err = typed.run("cancel", RUN)
+    assert (code, "job job asks for a reason with every action" in err) == (1, True), err
+    assert world.lines("cancel") == []
+    code, _, err = typed.run("cancel", RUN, "--reason", "no data today")
+    assert code == 0, err
+    assert first.end().cancelled == 1
+
+
 def test_a_run_that_serve_has_made_is_left_to_serve(world: World) -> None:
     """Nobody calls it off past the engine: the command says that none runs, the object whose it is."""
     typed = Typed(world)
