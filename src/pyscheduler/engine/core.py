@@ -401,6 +401,10 @@ class Engine(Controls):
         """Bring the runs of just these days into memory."""
         await self.recall.load_exactly(days)
 
+    async def shown(self, run: Run) -> Run:
+        """Return a run that was saved, as it is now; one of an old day may be out of memory. Raises StoreError."""
+        return self.book.published(run.run_id) or await asyncio.to_thread(self.store.get_run, run.run_id) or run
+
     def memory_start(self) -> date:
         """Return the oldest run date that is fully in memory."""
         return self.book.memory_start

@@ -247,6 +247,39 @@ async def test_an_ended_run_can_be_marked_and_old_ones_are_read_back(tmp_path: P
         assert marked.state == "succeeded"
 
 
+@pytest.mark.parametrize("when", ["before its save", "after it"])
+async def test_an_old_run_may_leave_the_memory_while_it_is_acted_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """The hourly sweep of old days comes in the middle: the answer is the run, and it can be acted on again."""
+    night = Night(tmp_path, JOBS, at="2026-10-19T08:45Z", tick_s=86400)
+    night.plan("load", FAILS)
+    async with night:
+        await night.until("2026-10-19T09:30Z")
+        await night.engine.cancel("report.2026-10-19.1", actor="ann")
+        await night.until("2026-11-19T08:00Z")
+        await night.engine.settle()
+        engine, proceed = night.engine, night.engine.proceed
+
+        def sweep() -> None:
+            engine.book.evict_before(date(2026, 11, 1), lambda _: False)
+
+        async def meanwhile() -> None:
+            if when == "before its save":
+                sweep()
+            await proceed()
+            if when == "after it":
+                sweep()
+
+        monkeypatch.setattr(engine, "proceed", meanwhile)
+        assert (await engine.mark_success("load.2026-10-19.1", actor="ann")).state == "succeeded"
+        assert (await engine.mark_failed("load.2026-10-19.1", actor="ann")).state == "failed"
+        monkeypatch.undo()
+        assert engine.book.latest_for("load", date(2026, 10, 19)) == engine.book.get("load.2026-10-19.1")
+        [run, *_] = await engine.rerun("load.2026-10-19.1", actor="ann")
+        assert run.is_final is False
+
+
 async def test_rerun_with_downstream_reopens_the_ended_dependants(tmp_path: Path) -> None:
     """Of each the latest run of the matching date, transitively, only if it has ended; across dates (offset -1)."""
     night = Night(
