@@ -88,7 +88,7 @@ class Node:
         vouch = word.say if word is not None else lambda _: None
         self.heart = Heart(claims, clock.boottime, self._on_beat, self._on_error, vouch)
         self._outbox = Outbox(self._tell)
-        self._room = Room(folders, clock.boottime)
+        self._room = Room(folders if word is None else (*folders, word.path.parent), clock.boottime)
 
     # ----------------------------------------------------------------------- life
 
