@@ -19,12 +19,12 @@ from typing import Final, TypeVar
 
 from pyscheduler.cluster.grants import Going
 from pyscheduler.cluster.heart import Heart
-from pyscheduler.cluster.opened import Opened
+from pyscheduler.cluster.opened import Grant, Opened
 from pyscheduler.cluster.orders import Work, attempt_of, run_of, start_of
 from pyscheduler.cluster.outbox import Outbox
 from pyscheduler.cluster.recipes import Recipes
 from pyscheduler.cluster.room import Room
-from pyscheduler.cluster.vouching import LeaseFile
+from pyscheduler.cluster.vouching import LeaseFile, take_over
 from pyscheduler.engine.environment import claim_facts
 from pyscheduler.engine.orders import Order, ref_of
 from pyscheduler.engine.ports import AttemptHandle, Clock, Launcher
@@ -78,8 +78,12 @@ class Node:
         self._loop = asyncio.get_running_loop()
         self._going: dict[str, Going] = {}
         self._opened = Opened(clock.boottime)
+        self._adopting: dict[Grant, Callable[[], None]] = {}
+        """What S17 was asked for without an answer, and how to go on with it if it is ours: S8 finds out."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._launching = 0
+        self._not_before = -LATEST_S
+        """On the loop's clock: nothing is claimed earlier, for what was claimed last could not be prepared here."""
         self._turn = asyncio.Lock()
         self._wake = asyncio.Event()
         self._doubt = self._stopping = self._resting = False
@@ -191,6 +195,8 @@ class Node:
         room = min(AT_ONCE, self.claims.me.capacity - len(self._going) - self._launching)
         if room <= 0 or not self.heart.trusted or self.draining or self._resting:
             return False
+        if self._loop.time() < self._not_before:
+            return False
         if self._room.lacks and not await self.call(self._room.has):
             return False
         try:
@@ -202,6 +208,10 @@ class Node:
             log.warning("nothing can be claimed now: %s", error)
             self._doubt = True
             return False
+        except Exception:  # a bug, and no end of this node: others count on what it runs
+            log.exception("what was claimed could not be started; it is given back")
+            self._doubt, self._not_before = True, self._loop.time() + LATEST_S
+            return False
         return bool(found)
 
     async def _start(self, found: Sequence[Claim]) -> None:
@@ -211,7 +221,10 @@ class Node:
             run = run_of(claim, self.clock.now())
             try:
                 order, job = await self._recipes.order(run, secrets.token_hex(8), self.clock.now())
-            except StoreError:
+            except (StoreError, OSError) as error:
+                if isinstance(error, OSError):  # a full /tmp, no process to be had: nobody else's trouble
+                    log.warning("%s cannot be prepared on this node, and is given back: %s", claim.run_id, error)
+                    self._not_before = self._loop.time() + LATEST_S
                 await self.call(lambda claim=claim: self.claims.hand_back([Held(claim.run_id, claim.token)]))  # type: ignore[misc]
                 continue
             prepared.append((claim, run, order, job))
@@ -224,7 +237,7 @@ class Node:
             if claim.run_id not in may:
                 log.warning("%s is no longer this node's to start: it is left to whoever has it", claim.run_id)
                 continue
-            self._going[claim.run_id] = Going(claim.token)
+            self._take_on(claim.run_id, Going(claim.token))
             self._opened.add((claim.run_id, claim.token))
             self._launching += 1
             self._background(self._one(claim, run, order, job), f"attempt {claim.run_id}")
@@ -277,8 +290,14 @@ class Node:
         await self._finish(run_id, token, replace(attempt, pid=handle.pid), result, job)
 
     async def _finish(self, run_id: str, token: int, attempt: Attempt, result: AttemptResult, job: Job | None) -> None:
+        going = self._going.get(run_id)
+        if going is None or going.token != token:
+            going = None  # what goes under this run's id is a later attempt of it
+        else:
+            going.handle = None  # nothing is left to stop
         answer = await self._outbox.report(report_of(run_id, token, attempt, result, job, self.clock))
-        self._going.pop(run_id, None)
+        if going is not None and self._going.get(run_id) is going:
+            del self._going[run_id]
         self._wake.set()
         self._on_news()
         if answer is Applied.SUPERSEDED:
@@ -302,18 +321,42 @@ class Node:
         self._on_news()
 
     async def adopt(self, run: Run, owned: Owned, attempt: Attempt, handle: AttemptHandle, proof: Proof) -> bool:
-        """S17: become the owner of an attempt that still runs, and mind it to its end. False where that was refused."""
-        self._opened.add((run.run_id, owned.token))
+        """S17: become the owner of an attempt that still runs, and mind it to its end. False where that was refused.
+
+        Raises StoreError; an adoption that is ours all the same is found by S8.
+        """
+        grant = run.run_id, owned.token
+        self._opened.add(grant)
         async with self._turn:
-            if not await self.call(lambda: self.claims.adopt(owned.inc_id, run.run_id, owned.token, proof)):
-                return False
-            self._going[run.run_id] = Going(owned.token, handle, cancelled=owned.cancel_requested)
+            try:
+                if not await self.call(lambda: self.claims.adopt(owned.inc_id, *grant, proof)):
+                    return False
+            except StoreError:
+                self._doubt = True
+                self._adopting[grant] = lambda: self._go_on_with(run, owned, attempt, handle)
+                raise
+            self._go_on_with(run, owned, attempt, handle)
+        return True
+
+    def _go_on_with(self, run: Run, owned: Owned, attempt: Attempt, handle: AttemptHandle) -> None:
+        """It was adopted: mind it to its end."""
+        self._adopting.pop((run.run_id, owned.token), None)
+        self._take_on(run.run_id, Going(owned.token, handle, cancelled=owned.cancel_requested))
         log.info("%s goes on under its minder: it was adopted", run.run_id)
         if owned.cancel_requested:
             handle.terminate("kill", "asked to end")
         job = self._recipes.job(run.config_version, run.job)
         self._background(self._mind(run.run_id, owned.token, attempt, handle, job), f"adopted {run.run_id}")
-        return True
+
+    def _take_on(self, run_id: str, going: Going) -> None:
+        """It is ours from now on; an earlier attempt of the same run that still goes here was taken from us."""
+        before = self._going.get(run_id)
+        self._going[run_id] = going
+        if before is not None and not before.lost:
+            log.warning("an earlier attempt of %s was taken from this node", run_id)
+            self._give_up(before)
+        if self.fenced.is_set():
+            self._give_up(going)
 
     # ----------------------------------------------------------------------- staying in step
 
@@ -375,6 +418,13 @@ class Node:
                 return
             self._doubt = False
             self._opened.keep(owned)
+            for grant, go_on in list(self._adopting.items()):
+                if grant in owned:
+                    go_on()
+                    path = owned[grant].status_path
+                    self._background(self.call(lambda path=path: take_over(path, self.claims)), f"lease {grant[0]}")  # type: ignore[misc]
+                elif grant not in self._opened:
+                    del self._adopting[grant]
             for each in (each for each in unknown if each.started):
                 self._opened.add((each.run_id, each.token))
                 self._background(self._never_started(each), f"never started {each.run_id}")

@@ -73,10 +73,12 @@ class Outbox:
             try:
                 now = self._boot()
                 answers = await self._tell([replace(report, ended_ago_s=now - at) for report, at, _ in group])
-            except StoreError as error:
+            except Exception as error:
                 self.failing_s = loop.time() - since
                 if self.failing_s > SLOW_S or wait_s == FIRST_WAIT_S:
-                    log.error("%d end(s) cannot be stored now: %s; they are tried again", self.behind, error)  # noqa: TRY400
+                    bug = None if isinstance(error, StoreError) else error
+                    what = "%d end(s) cannot be stored now: %s; they are tried again"
+                    log.error(what, self.behind, error, exc_info=bug)  # noqa: TRY400
                 await asyncio.sleep(wait_s)
                 wait_s = min(2 * wait_s, LONGEST_WAIT_S)
                 continue
