@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,11 @@ def test_slots_are_whole_numbers(tmp_path: Path, slots: object) -> None:
     """One or more."""
     with pytest.raises(BadSchedule, match="whole number"):
         Scheduler(Schedule(), tmp_path).tick(max_processes=slots)  # type: ignore[arg-type]
+
+
+def test_a_stop_that_comes_when_a_pass_is_just_over_is_no_error(tmp_path: Path) -> None:
+    """Between the end of its loop and of the call a signal may still come."""
+    scheduler = Scheduler(Schedule(), tmp_path)
+    scheduler._loop = asyncio.new_event_loop()
+    scheduler._loop.close()
+    scheduler.stop()
