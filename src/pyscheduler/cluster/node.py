@@ -21,7 +21,7 @@ from pyscheduler.cluster.grants import Going
 from pyscheduler.cluster.heart import Heart
 from pyscheduler.cluster.opened import Grant, Opened
 from pyscheduler.cluster.orders import Work, attempt_of, run_of, start_of
-from pyscheduler.cluster.outbox import Outbox
+from pyscheduler.cluster.outbox import Outbox, report_of
 from pyscheduler.cluster.recipes import Recipes
 from pyscheduler.cluster.room import Room
 from pyscheduler.cluster.vouching import LeaseFile, take_over
@@ -32,7 +32,6 @@ from pyscheduler.errors import LaunchError, StoreError
 from pyscheduler.model.job import Job
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import Attempt, Run
-from pyscheduler.rules.retry import ended
 from pyscheduler.store.claims import Applied, Beat, Claim, Claims, Held, Owned, Proof, Report, Start
 
 log = logging.getLogger(__name__)
@@ -354,9 +353,9 @@ class Node:
         self._going[run_id] = going
         if before is not None and not before.lost:
             log.warning("an earlier attempt of %s was taken from this node", run_id)
-            self._give_up(before)
+            before.lose()
         if self.fenced.is_set():
-            self._give_up(going)
+            going.lose()
 
     # ----------------------------------------------------------------------- staying in step
 
@@ -395,12 +394,7 @@ class Node:
         self.fenced.set()
         self._wake.set()
         for going in self._going.values():
-            self._give_up(going)
-
-    def _give_up(self, going: Going) -> None:
-        going.lost = True
-        if going.handle is not None:
-            going.handle.terminate("lease")
+            going.lose()
 
     async def _reconcile(self) -> None:
         """S8: tell of what the store says is ours and nobody here minds, let go of what is not ours any more."""
@@ -431,7 +425,7 @@ class Node:
         for run_id, going in self._going.items():
             if (run_id, going.token) not in owned and not going.lost and going.handle is not None:
                 log.warning("%s was taken from this node: its attempt is ended", run_id)
-                self._give_up(going)
+                going.lose()
 
     async def _never_started(self, each: Owned) -> None:
         """A start was committed whose acknowledgement came too late: nothing was executed under it."""
@@ -451,25 +445,3 @@ class Node:
         self._wake.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("%s could not be brought to its end: %s", task.get_name(), error, exc_info=error)
-
-
-def report_of(
-    run_id: str, token: int, attempt: Attempt, result: AttemptResult, job: Job | None, clock: Clock
-) -> Report:
-    """Return S4's report of an attempt; what becomes of its run is left to the authority."""
-    now = clock.now()
-    row = ended(attempt, result, job, now)
-    assert row.outcome is not None
-    return Report(
-        run_id=run_id,
-        token=token,
-        outcome=row.outcome,
-        ended_ago_s=max(0.0, (now - row.ended_at).total_seconds()) if row.ended_at else 0.0,
-        exit_code=row.exit_code,
-        signal=row.signal,
-        reason=row.reason,
-        pid=row.pid,
-        cpu_s=row.cpu_s,
-        max_rss_bytes=row.max_rss_bytes,
-        note=row.note,
-    )
