@@ -19,7 +19,7 @@ from pyscheduler.config import Config
 from pyscheduler.engine import core, reopen
 from pyscheduler.engine.core import Engine
 from pyscheduler.errors import AlreadyServed
-from pyscheduler.service import Options, address, house, premises, serve, supervise
+from pyscheduler.service import Options, address, house, serve, supervise
 from pyscheduler.service.premises import LOCK_NAME, Premises
 from pyscheduler.service.ways import Alone, Way
 from pyscheduler.store import Batch, Store
@@ -159,7 +159,7 @@ def test_who_only_looks_whether_a_folder_is_free_keeps_nobody_out(
     lock = os.open(tmp_path / LOCK_NAME, os.O_RDWR | os.O_CREAT)
     fcntl.flock(lock, fcntl.LOCK_SH)
     looking.check_free()
-    monkeypatch.setattr(premises.time, "sleep", lambda _seconds: os.close(lock))
+    monkeypatch.setattr("pyscheduler.service.premises.time.sleep", lambda _seconds: os.close(lock))
     starting = Premises(tmp_path, file)
     starting.enter().close()
     with pytest.raises(AlreadyServed):

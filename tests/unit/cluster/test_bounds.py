@@ -39,7 +39,7 @@ def test_of_others_only_those_that_are_there_are_remembered() -> None:
 async def test_whoever_looks_tells_its_memory_who_is_there(tmp_path: Path) -> None:
     """Itself, what is fenced and what has lost its row are not; what was seen of them goes at the next look."""
     times = timing()
-    clock = SimpleNamespace(now_s=0.0, boottime=lambda: clock.now_s)
+    clock: Any = SimpleNamespace(now_s=0.0, boottime=lambda: clock.now_s)
     evidence = Evidence(times, clock.boottime)
     rows = [a_row(name) for name in ("me", "other", "fenced")]
     claims = SimpleNamespace(me=rows[0].identity, nodes=lambda: rows, strays=list)

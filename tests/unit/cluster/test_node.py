@@ -151,7 +151,7 @@ class Rendered:
     async def order(self, run: Run, key: str, now: datetime) -> tuple[Any, None]:
         if self.fault is not None:
             raise self.fault
-        paths = {name: Path("/nowhere") for name in ("stdout_path", "stderr_path", "status_path")}
+        paths: dict[str, Any] = {name: Path("/nowhere") for name in ("stdout_path", "stderr_path", "status_path")}
         spec = LaunchSpec(run_id=run.run_id, attempt=1, key=key, argv=("true",), env={}, **paths)
         attempt = Attempt(run_id=run.run_id, attempt=1, key=key, started_at=now)
         return SimpleNamespace(attempt=attempt, spec=spec, error=None), None
@@ -276,7 +276,7 @@ async def test_so_it_is_where_work_adopts() -> None:
     await grants.reconcile()
     await grants.reconcile()
     assert minded == [FOUND.run_id]
-    assert grants.going[FOUND.run_id].handle is handle
+    assert cast("Any", grants.going[FOUND.run_id].handle) is handle
 
 
 async def test_grants_of_one_run_are_kept_apart() -> None:
