@@ -460,9 +460,7 @@ async def test_what_cannot_be_read_now_is_read_a_little_later(
     await closed(desk)
 
 
-async def test_a_thread_that_cannot_be_started_keeps_no_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_thread_that_cannot_be_started_keeps_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The try has failed, and the next one has its place: a machine that is full for a while ends no lane."""
     night = Night(tmp_path, JOBS, at="2026-10-19T08:59Z")
     definition = Definition(name="ops", kind="log", options={"path": "a.log"}, folder=tmp_path)

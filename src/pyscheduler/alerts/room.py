@@ -73,14 +73,14 @@ class AlertRoom:
         self._spawn(self._post_again(engine))
 
     async def _post_again(self, engine: Engine) -> None:
-        while engine is self._engine:
+        names: list[str] | None = None
+        while names is None and engine is self._engine:
             try:
                 names = await asyncio.to_thread(engine.store.pending_notifiers)
             except Exception as error:  # noqa: BLE001 - whatever it is, what is pending would wait for the next engine
                 log.warning("what is pending cannot be read yet: %s", error)
                 await waited(engine.clock, AGAIN_S)
-            else:
-                return self._wake(names, engine)
+        self._wake(names or [], engine)
 
     async def _detach(self) -> None:
         self._direct.detach()

@@ -75,7 +75,7 @@ class Controls(Actions):
     async def resume(self, job: str | None = None, *, actor: str, catch_up: bool = False, reason: str = "") -> None:
         """End a pause and start from now; with `catch_up` each job's rule is applied to the firings it missed.
 
-        A scheduler that is killed before all of them have been made up for finds itself paused still, so nothing is lost.
+        A scheduler that is killed before all of them are made up for finds itself paused still, so nothing is lost.
         """
         self.check_usable()
         what = self._target(job)

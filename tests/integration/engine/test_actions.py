@@ -480,11 +480,12 @@ async def test_a_job_that_goes_while_its_old_days_are_read_gets_no_run(
             await night.reload(TWO.replace("  one:", "  other:"))
 
         monkeypatch.setattr(engine, "load_days", meanwhile)
+        deeds: dict[str, Callable[[], Awaitable[object]]] = {
+            "trigger": lambda: engine.trigger("one", run_date=day, actor="ann"),
+            "backfill": lambda: engine.backfill("one", start=day, end=day, actor="ann"),
+        }
         with pytest.raises(NotFound, match="no job one"):
-            if deed == "trigger":
-                await engine.trigger("one", run_date=day, actor="ann")
-            else:
-                await engine.backfill("one", start=day, end=day, actor="ann")
+            await deeds[deed]()
         assert night.runs("one", "2026-08-03") == []
 
 

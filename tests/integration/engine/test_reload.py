@@ -192,11 +192,10 @@ async def test_a_reload_that_fails_while_it_rings_loses_no_firing(
 async def test_nothing_of_a_job_that_has_gone_starts_while_the_runs_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Open runs take the reload over in the turns after it; a slot that becomes free meanwhile goes to those who stay."""
+    """Open runs take the reload over in the turns after it; a slot that becomes free goes to those who stay."""
     job = "{command: x, schedule: manual, overlap: allow}"
-    night = Night(
-        tmp_path, f"jobs: {{busy: {job}, gone: {job}, stays: {job}}}", at="2026-10-19T09:00Z", settings={"max_running": 1}
-    )
+    jobs = f"jobs: {{busy: {job}, gone: {job}, stays: {job}}}"
+    night = Night(tmp_path, jobs, at="2026-10-19T09:00Z", settings={"max_running": 1})
     night.plan("busy", LONG)
     night.plan("stays", LONG)
     async with night:
