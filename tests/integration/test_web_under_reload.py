@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,24 @@ async def test_a_job_that_goes_while_it_is_looked_at(
 
         monkeypatch.setattr(Threads, "__call__", meanwhile)
         answer = await house.ask("GET", path)
+        assert (answer.status_code, "goes" in answer.text) == (200, True)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+async def test_a_job_that_goes_while_somebody_asks_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Each question of one answer goes by the same configuration. `step`: at which of its reads it goes."""
+    async with House(tmp_path) as house:
+        to_thread, steps = asyncio.to_thread, itertools.count(1)
+
+        async def meanwhile(call: Any, *given: Any, **named: Any) -> Any:
+            if next(steps) == step:
+                await house.night.reload(STAYS)
+            return await to_thread(call, *given, **named)
+
+        monkeypatch.setattr(asyncio, "to_thread", meanwhile)
+        answer = await house.ask("GET", f"/api/why?job=goes&run_date={OLD}")
         assert (answer.status_code, "goes" in answer.text) == (200, True)
 
 
