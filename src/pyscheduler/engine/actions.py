@@ -85,6 +85,7 @@ class Actions(ABC):
         day = run_date or default_run_date(definition, calendar, now)
         await self.load_days([(job, day)])
         self.check_usable()
+        definition = self._enabled(job)  # as it is by now: a reload may have come meanwhile
         at = self._place_in_logbook()
         run = self.desk.create(definition, day, Trigger.MANUAL, now)
         remarks = {"remark": remark} if (remark := self.remark_on(definition, day)) else {}
@@ -112,6 +113,7 @@ class Actions(ABC):
         days = [day for day in days if calendar.is_business_day(day)]
         await self.load_days((job, day) for day in days)
         self.check_usable()
+        definition = self._enabled(job)  # as it is by now: a reload may have come meanwhile
         made = [run for day in days if (run := self._backfill_day(definition, day, actor, reason)) is not None]
         await self.proceed()
         return [await self.shown(run) for run in made]
