@@ -441,7 +441,7 @@ async def test_what_cannot_be_read_now_is_read_a_little_later(
     await desk.night.engine.stop()
     await desk.night.reopen()
     store = desk.night.engine.store
-    reads, failed = getattr(store, read), []
+    reads, failed = getattr(store, read), list[int]()
 
     def busy(*given: object) -> object:
         if not failed:
