@@ -6,11 +6,22 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.serving import ROOT
 
 PROGRAM = """
 import os, signal, sys, time
 from pyscheduler.cli import main as way_in
+
+if "slow" in sys.argv:
+    set_timer = signal.setitimer
+    slow = [True]
+    def setitimer(*given):
+        set_timer(*given)
+        if slow and slow.pop():
+            time.sleep(0.5)
+    signal.setitimer = setitimer
 
 class Finalized:
     def __del__(self):
@@ -26,8 +37,10 @@ sys.exit(way_in.main())
 """
 
 
-def test_ctrl_c_that_comes_where_python_may_not_raise_ends_the_command_all_the_same() -> None:
-    """It was lost, and `log -f` went on for ever: it comes again a moment later."""
+@pytest.mark.parametrize("machine", ["quick", "slow"])
+def test_ctrl_c_that_comes_where_python_may_not_raise_ends_the_command_all_the_same(machine: str) -> None:
+    """It was lost, and `log -f` went on for ever: it comes again a moment later, also where that moment is too soon."""
     env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, timeout=100, check=False)
+    command = [sys.executable, "-c", PROGRAM, machine]
+    done = subprocess.run(command, env=env, capture_output=True, timeout=100, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")

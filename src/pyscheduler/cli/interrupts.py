@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
+    from types import FrameType
 
 AGAIN_S: Final = 0.02
 """How long after it was lost it comes again; once more if it is lost again."""
@@ -22,10 +23,18 @@ def keep_interrupts() -> None:
     before = sys.unraisablehook
 
     def hook(ignored: UnraisableHookArgs) -> None:
-        if not issubclass(ignored.exc_type, KeyboardInterrupt):
+        if issubclass(ignored.exc_type, KeyboardInterrupt):
+            signal.signal(signal.SIGALRM, once_more)
+            signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+        else:
             before(ignored)
-            return
-        signal.signal(signal.SIGALRM, signal.default_int_handler)
-        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+
+    def once_more(_number: int, frame: FrameType | None) -> None:
+        while frame is not None:
+            if frame.f_code is hook.__code__:  # a slow machine is still there, and it would be lost again
+                signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+                return
+            frame = frame.f_back
+        raise KeyboardInterrupt
 
     sys.unraisablehook = hook
