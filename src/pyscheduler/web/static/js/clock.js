@@ -7,7 +7,7 @@ const clock = document.getElementById("clock");
 const base = clock ? Date.parse(clock.dateTime) : Date.now();
 const seen = performance.now();
 
-export const zone = document.documentElement.dataset.zone || "UTC";
+const zone = document.documentElement.dataset.zone || "UTC";
 
 /** A format of instants, made when it is first asked for: the browser takes milliseconds, and a page is shown before. */
 export function format(language, parts) {
