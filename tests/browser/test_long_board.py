@@ -1,4 +1,4 @@
-"""A board of two hundred rows: the browser leaves out those below the window, and nobody who looks for them can tell."""
+"""A board of two hundred rows: the browser leaves out what lies below the window, and who looks for it cannot tell."""
 
 from __future__ import annotations
 
