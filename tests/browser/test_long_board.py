@@ -73,9 +73,10 @@ def test_the_columns_of_all_rows_meet_and_hold_what_is_in_them(
     assert page.evaluate(SPILT) == []
 
 
-def test_paper_has_every_row(a_world: World, open_page: OpenPage) -> None:
+@pytest.mark.parametrize("size", [WIDE, (1123, 794), (794, 1123)])
+def test_paper_has_every_row(a_world: World, open_page: OpenPage, size: tuple[int, int]) -> None:
     """Nothing is left out in print, and the board is a table there, whose head comes again on each page."""
-    page = long_board(open_page, a_world, WIDE)
+    page = long_board(open_page, a_world, size)
     page.emulate_media(media="print")
     until(page, f"({LEFT_OUT})() === 0")
     assert page.locator("table.board thead").evaluate("head => getComputedStyle(head).display") == "table-header-group"
