@@ -32,6 +32,17 @@ SPILT = """() => [...document.querySelectorAll('table.board :is(td, th)')]
     .filter(cell => cell.scrollWidth > cell.clientWidth && getComputedStyle(cell).overflowX === 'visible')
     .map(cell => `${cell.innerText}: ${cell.scrollWidth} in ${cell.clientWidth}`)"""
 
+LATE = """() => {
+    for (const badge of document.querySelectorAll('#rows .badge')) {
+        const late = document.createElement('span');
+        late.className = 'flag warn';
+        late.textContent = 'late';
+        badge.after(late);
+    }
+}"""
+IS_SHOWN = """flag => { const box = flag.getBoundingClientRect(), cell = flag.closest('td').getBoundingClientRect();
+    return box.width > 0 && box.right <= cell.right && box.bottom <= cell.bottom; }"""
+
 
 def long_board(open_page: OpenPage, place: World, size: tuple[int, int]) -> Any:
     """Return a board that is as long as a page of it may be."""
@@ -71,6 +82,8 @@ def test_the_columns_of_all_rows_meet_and_hold_what_is_in_them(
     assert all(row == pytest.approx(head, abs=0.1) for row in edges)
     assert head[2::2] == pytest.approx(head[1:-1:2], abs=0.1), "no gap, and no overlap"
     assert page.evaluate(SPILT) == []
+    page.evaluate(LATE)
+    assert page.locator("#rows .flag.warn").evaluate_all(f"all => all.every({IS_SHOWN})")
 
 
 @pytest.mark.parametrize("size", [WIDE, (1123, 794), (794, 1123)])
