@@ -18,6 +18,7 @@ from tests.browser.conftest import ARGUMENTS, NARROW, WIDE
 from tests.browser.world import World, world
 
 SETTLE_MS = 700
+HEIGHT = "Math.max(innerHeight, document.documentElement.scrollHeight)"
 LOGIN = """
 scheduler: {name: night-house, state_dir: state, log_dir: logs, users_file: users.yaml, listen: "127.0.0.1:0"}
 jobs: {nightly: {command: "true", schedule: "30 2 * * *"}}
@@ -67,6 +68,9 @@ def shoot(browser: Any, place: World, target: Path, name: str, path: str, keys: 
                 page.wait_for_timeout(SETTLE_MS if key == keys.split()[-1] else 100)
             over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             wrong += [f"{name} at {width}: {over} pixels stick out"] if over > 0 else []
+            if not keys:  # a window of the whole page: rows below a smaller one are left out
+                page.set_viewport_size({"width": size[0], "height": page.evaluate(HEIGHT)})
+                page.wait_for_timeout(SETTLE_MS)
             page.screenshot(path=target / f"{name}-{width}-{scheme}.png", full_page=not keys)
             context.close()
     return wrong

@@ -338,6 +338,15 @@ def test_all_attempts_of_some_runs(store: Store) -> None:
     assert store.attempts_of(["none.2027-05-20.1"]) == {}
 
 
+def test_the_starts_that_the_logbook_tells_of(store: Store) -> None:
+    """Of runs that are asked for, more than fit into one question; other lines and other runs do not count."""
+    runs = [a_run(seq=seq) for seq in range(1, 602)]
+    told = [a_line(run, "attempt_started", detail={"attempt": number}) for run in runs for number in (1, 2)]
+    store.apply(Batch(lines=(*told, a_line(runs[0], "attempt_ended", detail={"attempt": 3}))))
+    assert store.starts_told(run.run_id for run in runs[:-1]) == {(run.run_id, n) for run in runs[:-1] for n in (1, 2)}
+    assert store.starts_told(["none.2027-05-20.1"]) == set()
+
+
 def test_numbers_and_names_that_are_taken(store: Store) -> None:
     """The highest number of each (job, run date), and the jobs that have runs at all."""
     other_day = DAY - timedelta(days=3)

@@ -428,6 +428,68 @@ async def test_a_store_that_fails_again_at_once_keeps_nothing_from_the_next(
     await closed(desk)
 
 
+@pytest.mark.parametrize("read", ["pending_deliveries", "pending_notifiers"])
+async def test_what_cannot_be_read_now_is_read_a_little_later(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, read: str
+) -> None:
+    """All readers were busy for once: the engine goes on, and so do the alerts of each notifier."""
+    await desk.begin()
+    await desk.quiet()
+    desk.sent.broken["ops"] = ["no"]
+    await desk.raise_()
+    await desk.becomes(("ops", "pending", 1, "no"))
+    await desk.night.engine.stop()
+    await desk.night.reopen()
+    store = desk.night.engine.store
+    reads, failed = getattr(store, read), list[int]()
+
+    def busy(*given: object) -> object:
+        if not failed:
+            failed.append(1)
+            raise StoreUnavailable("all readers have been busy")
+        return reads(*given)
+
+    monkeypatch.setattr(store, read, busy)
+    desk.room.attach(desk.night.engine)
+    await until(lambda: bool(failed))
+    await until(lambda: desk.night.clock.next_due() is not None)
+    for _ in range(3):
+        await desk.night.clock.advance(timedelta(seconds=5))
+        await asyncio.sleep(0.05)
+    await desk.becomes(("ops", "sent", 2, None))
+    await closed(desk)
+
+
+async def test_a_thread_that_cannot_be_started_keeps_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The try has failed, and the next one has its place: a machine that is full for a while ends no lane."""
+    night = Night(tmp_path, JOBS, at="2026-10-19T08:59Z")
+    definition = Definition(name="ops", kind="log", options={"path": "a.log"}, folder=tmp_path)
+
+    def full(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", full)
+    ended: list[int] = []
+    error = await send(night.config(), definition, Message({"alert_id": "x"}, "x"), lambda: ended.append(1))
+    assert (error, ended) == ("RuntimeError: can't start new thread", [1])
+    monkeypatch.undo()
+    night.engine.store.close()
+
+
+async def test_an_engine_that_is_let_go_at_once_loses_no_alert(desk: Desk) -> None:
+    """Who has waited for it comes too late, and waits for the next one."""
+    desk.room.scheduler_failed("the disk is full")
+    await until(lambda: len(desk.sent.tries) == 1)
+    told = desk.sent.tries[0][1]
+    await desk.night.__aenter__()
+    desk.room._direct.attach(desk.night.engine)
+    desk.room._direct.detach()
+    await asyncio.sleep(0.05)
+    desk.room.attach(desk.night.engine)
+    await desk.becomes(("ops", "sent", 1, None), alert_id=told)
+    await closed(desk)
+
+
 async def test_what_is_told_is_counted(desk: Desk) -> None:
     """By kind when it is raised, by notifier and result when it is tried. No job's name is a label."""
     await desk.begin()

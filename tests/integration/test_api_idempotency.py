@@ -13,7 +13,8 @@ import pytest
 
 from pyscheduler.api import idempotency, shapes
 from pyscheduler.api.callers import Caller
-from pyscheduler.errors import StoreUnavailable
+from pyscheduler.engine.core import Engine
+from pyscheduler.errors import StoreUnavailable, Unavailable
 from pyscheduler.model.batch import Batch
 from pyscheduler.store import Store
 from pyscheduler.testing import FakeResult
@@ -177,6 +178,28 @@ def _subjects(body: dict[str, Any]) -> list[str]:
         return [each["run_id"] for each in body["results"] if each["ok"]]
     runs = body.get("runs") or ([body["run"]] if "run" in body else [])
     return [run["run_id"] for run in runs]
+
+
+async def test_what_was_done_is_answered_though_its_engine_is_gone_by_then(
+    office: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer is known and can be kept by nobody: it is given all the same, and asked again it is not done twice."""
+    done, engine = idempotency.Idempotent._done, office.host.engine
+
+    def gone() -> Engine:
+        raise Unavailable("scheduler failed")
+
+    async def and_then_gone(self: Any, *given: Any) -> Any:
+        answer = await done(self, *given)
+        monkeypatch.setattr(office.host, "engine", gone)
+        return answer
+
+    monkeypatch.setattr(idempotency.Idempotent, "_done", and_then_gone)
+    answer = await office.ask("POST", TRIGGER, {}, Idempotency_Key="k-1")
+    assert (answer.status_code, answer.json()["run"]["job"]) == (200, "load")
+    monkeypatch.setattr(office.host, "engine", engine)
+    again = await office.ask("POST", TRIGGER, {}, Idempotency_Key="k-1")
+    assert (again.status_code, loads(office)) == (200, 1)
 
 
 async def test_killed_before_the_deed(office: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

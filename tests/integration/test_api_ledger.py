@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -103,6 +104,29 @@ async def test_what_was_interrupted_is_written_down_by_the_next_process(tmp_path
         assert results(engine) == [("hold", "done"), ("kill", "interrupted")]
         assert announced(engine) == 0
         assert engine.store.verify_audit().broken is None
+
+
+async def test_a_deed_that_ends_while_an_engine_opens_is_one_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its announcement was read before its row came, and it is no interrupted deed for that."""
+    host = Fake()
+    ledger = a_ledger(host)
+    async with opened(tmp_path, host) as engine:
+        key = ledger.announce(ledger.entry(ANN, "hold"))
+        await engine.writer.save(Batch(engine={"changed": "1"}))
+        values, loop = engine.store.engine_values, asyncio.get_running_loop()
+
+        def late() -> dict[str, str]:
+            found = values()
+            monkeypatch.undo()
+            asyncio.run_coroutine_threadsafe(ledger.record(ledger.entry(ANN, "hold"), key=key), loop).result()
+            return found
+
+        monkeypatch.setattr(engine.store, "engine_values", late)
+        await ledger.opened(cast("Engine", engine))
+        assert results(engine) == [("hold", "done")]
+        assert announced(engine) == 0
 
 
 async def test_what_happens_while_no_engine_is_open_waits_for_one(

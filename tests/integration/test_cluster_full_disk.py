@@ -13,6 +13,7 @@ import pytest
 
 from pyscheduler.cluster.node import Node
 from pyscheduler.cluster.room import Room
+from pyscheduler.cluster.vouching import LeaseFile
 from pyscheduler.engine.clock import FakeClock
 from pyscheduler.model.run import Trigger
 from pyscheduler.store.claims import Claim, Held, Start, Timing
@@ -58,11 +59,16 @@ class Recipes:
         return SimpleNamespace(attempt=None), None
 
 
-async def test_what_was_claimed_is_given_back_and_nothing_more_is_claimed() -> None:
-    """Nothing was started, so no run has failed, and another node may have it."""
+@pytest.mark.parametrize("full", ["folders", "word"])
+async def test_what_was_claimed_is_given_back_and_nothing_more_is_claimed(full: str) -> None:
+    """Nothing was started, so no run has failed, and another node may have it.
+
+    The same where it cannot write how long its lease holds: attempts of `on_uncertain: stop` would end at once.
+    """
     store, clock = Store(), FakeClock(NOON)
     recipes = cast("Any", Recipes())
-    node = Node(cast("Any", store), FakeLauncher(clock), clock, recipes, boot_id="b", folders=(FULL,))
+    wrong: dict[str, Any] = {"folders": (FULL,)} if full == "folders" else {"word": LeaseFile(FULL, "i", Timing())}
+    node = Node(cast("Any", store), FakeLauncher(clock), clock, recipes, boot_id="b", **wrong)
     node.heart = cast("Any", SimpleNamespace(trusted=True, alive=lambda: None))
     await node._claim_and_start()
     assert store.handed_back == [Held(CLAIM.run_id, CLAIM.token)]

@@ -208,3 +208,18 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
         except NotFound:
             continue
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_page_of_a_log_that_is_cut_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`max_log` cuts a file while it is written: a page asked for behind the cut is empty, and no error."""
+    path = tmp_path / "log"
+    path.write_bytes(b"x" * 100)
+    read = os.pread
+
+    def cut_first(descriptor: int, count: int, offset: int) -> bytes:
+        os.truncate(path, 10)
+        return read(descriptor, count, offset)
+
+    monkeypatch.setattr(os, "pread", cut_first)
+    page = logfile.piece(str(path), 50, 10, ended=False)
+    assert (page.text, page.offset, page.next_offset) == ("", 50, 50)

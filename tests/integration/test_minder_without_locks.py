@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -178,12 +179,31 @@ async def test_a_distrusted_folder_is_named_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The launcher falls back by itself and says so at the first attempt, not at each."""
-    monkeypatch.setattr("pyscheduler.engine.minding.locks.lock_fault", lambda folder: "[Errno 37] No locks available")
+    monkeypatch.setattr(
+        "pyscheduler.engine.minding.locks.lasting_fault", lambda folder: "[Errno 37] No locks available"
+    )
     with caplog.at_level(logging.WARNING):
         async with minders(tmp_path) as (launcher, yard):
             for code in (3, 4):
                 assert (await (await launcher.launch(yard.spec(f"exit {code}"))).wait()).exit_code == code
     assert caplog.text.count("No locks available") == 1
+
+
+async def test_a_disk_that_is_full_for_once_says_nothing_about_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The answer is kept for life, so none is given: that attempt is not started, and the next one asks again."""
+
+    def full(folder: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder)
+
+    async with minders(tmp_path) as (launcher, yard):
+        monkeypatch.setattr(locktest, "make_folder", full)
+        with pytest.raises(OSError, match="No space left"):
+            await launcher.launch(yard.spec("exit 3"))
+        monkeypatch.undo()
+        assert (await (await launcher.launch(yard.spec("exit 4"))).wait()).exit_code == 4
+    assert "locks do not work" not in caplog.text
 
 
 def test_a_killed_lock_test_leaves_nothing_for_good(tmp_path: Path) -> None:

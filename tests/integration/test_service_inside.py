@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import fcntl
 import logging
 import os
 import sys
 import threading
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pyscheduler.config import Config
 from pyscheduler.engine import core, reopen
 from pyscheduler.engine.core import Engine
-from pyscheduler.service import house, serve, supervise
-from pyscheduler.service.premises import Premises
+from pyscheduler.errors import AlreadyServed
+from pyscheduler.service import Options, address, house, serve, supervise
+from pyscheduler.service.premises import LOCK_NAME, Premises
 from pyscheduler.service.ways import Alone, Way
 from pyscheduler.store import Batch, Store
 
@@ -119,6 +122,49 @@ async def test_a_folder_of_another_user_is_told_with_a_way_out(
     assert await serve(file) == 1
     assert "serve.lock: this user may not use it (Permission denied); run it as the user that owns" in caplog.text
     assert "Errno" not in caplog.text
+
+
+async def test_a_standby_that_another_outran_waits_for_that_one(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not end, and takes no address before the folder is its own: the quicker one has that as well."""
+    tries, bound = list[Premises](), list[int]()
+    enter, bind = Premises.enter, address.bind
+
+    def outrun_once(self: Premises) -> object:
+        tries.append(self)
+        if len(tries) == 1:
+            raise AlreadyServed("another scheduler already serves this state_dir")
+        return enter(self)
+
+    def counted(*given: Any) -> object:
+        bound.append(len(tries))
+        return bind(*given)
+
+    monkeypatch.setattr(Premises, "enter", outrun_once)
+    monkeypatch.setattr(address, "bind", counted)
+    ready, stop = asyncio.Event(), asyncio.Event()
+    serving = asyncio.create_task(serve(file, options=Options(standby=True), ready=ready, stop=stop))
+    waiting = asyncio.create_task(ready.wait())
+    await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    stop.set()
+    assert await serving == 0
+    assert (len(tries), bound) == (2, [2])
+
+
+def test_who_only_looks_whether_a_folder_is_free_keeps_nobody_out(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A standby looks twice a second, and has the lock for the instant of a look."""
+    looking = Premises(tmp_path, file)
+    lock = os.open(tmp_path / LOCK_NAME, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    looking.check_free()
+    monkeypatch.setattr("pyscheduler.service.premises.time.sleep", lambda _seconds: os.close(lock))
+    starting = Premises(tmp_path, file)
+    starting.enter().close()
+    with pytest.raises(AlreadyServed):
+        looking.check_free()
+    starting.leave()
 
 
 async def test_a_start_is_given_up_when_a_stop_is_wished_for(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

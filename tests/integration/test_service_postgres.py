@@ -6,12 +6,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
+import psycopg
 import pytest
 
+from pyscheduler.store.postgres.connect import address_of
 from tests.contract.store_kit import a_schema
 from tests.servers.fixtures import GetPlace, GetServer
 from tests.servers.kinds import PASSWORD, Place
@@ -35,9 +38,15 @@ def text(place: Place, options: str = "") -> str:
 
 
 @pytest.fixture
-def service(server_place: GetPlace, tmp_path: Path) -> Iterator[Served]:
-    place = server_place("postgres")
-    with a_schema(place) as url, served(tmp_path, text(place, "?" + url.partition("?")[2]), env=SECRET) as found:
+def url(server_place: GetPlace) -> Iterator[str]:
+    """Give the address of a schema of the test's own."""
+    with a_schema(server_place("postgres")) as found:
+        yield found
+
+
+@pytest.fixture
+def service(server_place: GetPlace, url: str, tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path, text(server_place("postgres"), "?" + url.partition("?")[2]), env=SECRET) as found:
         yield found
 
 
@@ -48,23 +57,48 @@ def pysched(service: Served, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=env, cwd=service.home, capture_output=True, text=True, timeout=60, check=False)
 
 
+def actions(service: Served, run_id: str) -> list[str]:
+    """Return what the logbook says of a run, first to last."""
+    return [event["action"] for event in service.get(f"/api/runs/{run_id}")["events"]]
+
+
 def test_killed_it_comes_back_to_what_it_left(service: Served) -> None:
     """P4 on a server: kill -9 of the scheduler touches no running job; the next start adopts it and hears its end."""
     service.start()
     service.until_state(service.trigger("quick"), "succeeded")
     run_id = service.trigger("patient")
     service.until((service.home / "begun").exists, "the job has begun")
-    service.until_state(run_id, "running")  # who leads has read of the start, and has written its line
+    service.until_state(run_id, "running")
     service.kill()
     service.start()
     assert service.state_of(run_id) == "running"
     (service.home / "go").touch()
     found = service.until_state(run_id, "succeeded")
     assert found["attempt"] == 1
-    events = [event["action"] for event in service.get(f"/api/runs/{run_id}")["events"]]
-    assert events.count("attempt_started") == 1
+    events = actions(service, run_id)
+    assert events.count("attempt_started") == 1, "also where it was killed before it had read of the start"
     assert "attempt_adopted" in events
     assert not (service.state / "pysched.db").exists()
+
+
+def test_a_start_that_no_leader_lived_to_read_of_is_told_by_the_next(service: Served, url: str) -> None:
+    """Its node wrote the row, and the scheduler was killed before the line was written."""
+    service.start()
+    run_id = service.trigger("patient")
+    service.until((service.home / "begun").exists, "the job has begun")
+    service.until(lambda: "attempt_started" in actions(service, run_id), "its line is written")
+    service.kill()
+    with closing(psycopg.connect(**address_of(url).arguments, autocommit=True)) as server:
+        assert server.execute("DELETE FROM events WHERE action = 'attempt_started'").rowcount == 1
+    service.start()
+    (service.home / "go").touch()
+    service.until_state(run_id, "succeeded")
+    told = service.until(lambda: "finished" in (found := actions(service, run_id)) and found, "its lines")
+    assert [action for action in told if action.startswith("attempt")] == [
+        "attempt_started",
+        "attempt_adopted",
+        "attempt_ended",
+    ]
 
 
 def test_commands_read_it_while_no_scheduler_runs(service: Served) -> None:

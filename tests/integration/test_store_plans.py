@@ -60,6 +60,7 @@ def ask_everything(store: Store) -> None:
     store.open_runs()
     store.latest_attempts([run.run_id])
     store.attempts_of([run.run_id])
+    store.starts_told([run.run_id])
     list(store.final_runs_since(DAY, 10))
     store.memory_window(DAY, 10)
     store.ended_of_date(DAY, 10)

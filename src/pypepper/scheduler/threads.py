@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 import threading
+import weakref
 from asyncio import _get_running_loop as running_loop
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -45,6 +47,9 @@ Call = Callable[[], Callable[[], object] | None]
 """What a thread of a pool calls. It may return how its end is told; neither may raise, and the telling may not wait."""
 
 
+_all: Final[weakref.WeakSet[DaemonPool]] = weakref.WeakSet()
+
+
 class DaemonPool:
     """At most `size` daemon threads, made when first needed, behind an unbounded queue.
 
@@ -58,6 +63,11 @@ class DaemonPool:
     def __init__(self, size: int = MAX_THREADS, name: str = "pypepper") -> None:
         self._size = size
         self._name = name
+        self.renew()
+        _all.add(self)
+
+    def renew(self) -> None:
+        """Begin with no threads and no calls: a forked child has inherited the counts, and none of what they count."""
         self._calls: SimpleQueue[Call] = SimpleQueue()
         self._lock = threading.Lock()
         self._threads = self._idle = self._backlog = 0
@@ -133,6 +143,14 @@ def _tell(ended: asyncio.Future[Outcome], outcome: Outcome) -> None:
 
 
 _common: Final = DaemonPool()
+
+
+def _renew_all() -> None:
+    for pool in list(_all):
+        pool.renew()
+
+
+os.register_at_fork(after_in_child=_renew_all)
 
 
 class Driver:

@@ -24,6 +24,7 @@ from pyscheduler.alerts.notifiers import notifier_of
 from pyscheduler.alerts.threads import in_thread
 from pyscheduler.config import Config
 from pyscheduler.engine.core import Engine
+from pyscheduler.engine.ports import Clock
 from pyscheduler.errors import NotifyError, StoreError
 from pyscheduler.model.alert import Alert, Delivery, DeliveryStatus, Told
 from pyscheduler.model.batch import Batch
@@ -35,6 +36,8 @@ IN_HAND: Final = 200
 GRACE_S: Final = 1.0
 """How much longer than its own timeout a try may take before it is given up on."""
 LONGEST_ERROR: Final = 500
+AGAIN_S: Final = 5.0
+"""How soon the store is asked again that has just not answered."""
 LAST_SENDS_S: Final = 2.0
 """How long an engine's end waits for the sends under way."""
 
@@ -67,6 +70,16 @@ async def send(config: Config, definition: Definition, message: Message, on_end:
 
 def _shown(definition: Definition, error: str) -> str:
     return one_line(definition.hide(error))[:LONGEST_ERROR]
+
+
+async def waited(clock: Clock, seconds: float) -> None:
+    """Return after so many seconds of this clock."""
+    rung = asyncio.Event()
+    timer = clock.call_after(seconds, rung.set)
+    try:
+        await rung.wait()
+    finally:
+        timer.cancel()
 
 
 class Lane:
@@ -121,9 +134,11 @@ class Lane:
                 found = await asyncio.to_thread(
                     self._engine.store.pending_deliveries, self._name, room, {*self._in_hand, *self._left_alone}
                 )
-            except StoreError as error:
-                log.warning("%s: what is pending cannot be read: %s", self._name, error)
-                return  # the engine on this store is going down, or will; the next one asks again
+            except Exception as error:  # noqa: BLE001 - whatever it is, nothing else would ever look for this notifier
+                log.warning("%s: what is pending cannot be read yet: %s", self._name, error)
+                self.wake()
+                await waited(self._engine.clock, AGAIN_S)  # the readers were busy; where the engine fails, this ends
+                continue
             self._more = len(found) == room
             for delivery, told in found:
                 self._take(delivery, told)
@@ -160,7 +175,7 @@ class Lane:
                 self._sent_unsaved.discard(tried.delivery_id)
             if tried.status is not DeliveryStatus.PENDING or definition is None or self._closing:
                 return
-            await self._wait(definition.wait_after(tried.attempts))
+            await waited(self._engine.clock, definition.wait_after(tried.attempts))
 
     async def _try(self, delivery: Delivery, alert: Alert) -> tuple[Delivery, Definition | None]:
         """Try once; returns what became of it, and the definition that was used."""
@@ -205,11 +220,3 @@ class Lane:
 
     def _marked(self, delivery: Delivery, status: DeliveryStatus, error: str | None) -> Delivery:
         return replace(delivery, status=status, last_error=error, updated_at=self._engine.clock.now())
-
-    async def _wait(self, seconds: float) -> None:
-        rung = asyncio.Event()
-        timer = self._engine.clock.call_after(seconds, rung.set)
-        try:
-            await rung.wait()
-        finally:
-            timer.cancel()

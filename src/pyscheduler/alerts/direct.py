@@ -107,7 +107,8 @@ class Direct:
         while True:
             await self._attached.wait()
             engine = self._engine
-            assert engine is not None, "attached without an engine"
+            if engine is None:  # it was let go again before we had our turn
+                continue
             try:
                 await engine.writer.save(batch)
             except Exception as error:  # noqa: BLE001 - whatever stopped that writer, its engine goes down; wait for the next

@@ -18,14 +18,14 @@ from prometheus_client import CollectorRegistry
 
 from pyscheduler.alerts.counts import Counts
 from pyscheduler.alerts.definition import Definition, definition_of
-from pyscheduler.alerts.delivery import Lane, Send, send
+from pyscheduler.alerts.delivery import AGAIN_S, Lane, Send, send, waited
 from pyscheduler.alerts.direct import Direct
 from pyscheduler.alerts.message import Message, test_message
 from pyscheduler.config import Config
 from pyscheduler.engine.alarms import routes_of
 from pyscheduler.engine.core import Engine
 from pyscheduler.engine.ports import Clock
-from pyscheduler.errors import Conflict, NotFound, StoreError, Unavailable
+from pyscheduler.errors import Conflict, NotFound, Unavailable
 from pyscheduler.model.alert import Alert, AlertKind, Delivery, DeliveryStatus, Raised
 from pyscheduler.model.batch import Batch
 from pyscheduler.rules import alerting
@@ -73,12 +73,14 @@ class AlertRoom:
         self._spawn(self._post_again(engine))
 
     async def _post_again(self, engine: Engine) -> None:
-        try:
-            names = await asyncio.to_thread(engine.store.pending_notifiers)
-        except StoreError as error:
-            log.warning("what is pending cannot be read: %s", error)
-            return
-        self._wake(names, engine)
+        names: list[str] | None = None
+        while names is None and engine is self._engine:
+            try:
+                names = await asyncio.to_thread(engine.store.pending_notifiers)
+            except Exception as error:  # noqa: BLE001 - whatever it is, what is pending would wait for the next engine
+                log.warning("what is pending cannot be read yet: %s", error)
+                await waited(engine.clock, AGAIN_S)
+        self._wake(names or [], engine)
 
     async def _detach(self) -> None:
         self._direct.detach()

@@ -38,5 +38,9 @@ def in_thread(call: Callable[[], None], name: str, on_end: Callable[[], None] = 
         with suppress(RuntimeError):  # the loop has closed: nobody waits any more
             loop.call_soon_threadsafe(settle, error)
 
-    threading.Thread(target=work, name=name, daemon=True).start()
+    try:
+        threading.Thread(target=work, name=name, daemon=True).start()
+    except RuntimeError:  # the machine has no room for another thread now
+        on_end()
+        raise
     return future

@@ -56,7 +56,7 @@ def router(desk: FrontDesk) -> APIRouter:
         config = desk.engine.config
         jobs = config.jobs if asked.job is None else with_upstreams(config, [desk.job(asked.job).name])
         durations.listen_to(desk.engine)
-        entries = await desk.threads(expected, durations, desk.engine, jobs, since, until)
+        entries = await desk.threads(expected, durations, desk.engine, config, jobs, since, until)
         wanted = entries if asked.job is None else [entry for entry in entries if entry.job == asked.job]
         return listing("entries", map(forecast_view, wanted), FORECAST_COLUMNS, form=asked.format)
 
@@ -147,10 +147,9 @@ def with_upstreams(config: Config, names: Iterable[str]) -> dict[str, Job]:
 
 
 def expected(
-    durations: Durations, engine: Engine, jobs: Mapping[str, Job], since: datetime, until: datetime
+    durations: Durations, engine: Engine, config: Config, jobs: Mapping[str, Job], since: datetime, until: datetime
 ) -> list[ForecastEntry]:
-    """Work a forecast out: seconds where it is long. For a helper thread."""
-    config = engine.config
+    """Work a forecast of a configuration's jobs out: seconds where it is long. For a helper thread."""
     refuse_too_many(config, jobs, since, until)
     entries = forecast(jobs, config.timetable, config.calendar_for, since, until, durations.of(jobs))
     return still_to_come(entries, engine.store, engine.clock.now())

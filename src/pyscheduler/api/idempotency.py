@@ -159,13 +159,14 @@ class Idempotent:
 
     async def _keep(self, mark: Mark, answer: Response) -> None:
         """Write an answer down. Where that fails the deed's own row is there, and the answer is given all the same."""
-        engine, text = self._desk.engine, bytes(answer.body).decode("utf-8", "replace")
-        now = engine.clock.now()
-        if len(answer.body) > LARGEST:
-            kept = Reply(**_names(mark), at=now, status=DONE, body=json.dumps(mark.runs))
-        else:
-            kept = Reply(**_names(mark), at=now, status=answer.status_code, body=text)
+        text = bytes(answer.body).decode("utf-8", "replace")
         try:
+            engine = self._desk.engine
+            now = engine.clock.now()
+            if len(answer.body) > LARGEST:
+                kept = Reply(**_names(mark), at=now, status=DONE, body=json.dumps(mark.runs))
+            else:
+                kept = Reply(**_names(mark), at=now, status=answer.status_code, body=text)
             await engine.writer.save(Batch(replies=(kept,), replies_before=await self._horizon()))
         except PyschedError as error:
             log.warning("the answer for the key %s is not kept: %s", mark.key, error)

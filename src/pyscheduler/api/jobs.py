@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
@@ -49,8 +49,9 @@ def router(desk: FrontDesk) -> APIRouter:
         """Create a run that is due now, for any date; without one for the job's default run date."""
         act = act or TriggerAct()
         actor = _admitted(desk, request, name, act)
-        run = await desk.engine.trigger(name, run_date=act.run_date, actor=actor, reason=act.reason)
-        remark = desk.engine.remark_on(desk.job(name), run.run_date)
+        engine, job = desk.engine, desk.job(name)
+        run = await engine.trigger(name, run_date=act.run_date, actor=actor, reason=act.reason)
+        remark = engine.remark_on(job, run.run_date)
         return Json({"run": run_view(desk.with_reason(run)), "remark": remark})
 
     @routes.post("/{name}/backfill", response_model=shapes.Runs)
@@ -64,17 +65,17 @@ def router(desk: FrontDesk) -> APIRouter:
     async def pause(request: Request, name: str, act: Act | None = None) -> Json:
         """Drop the job's firings and start none of its queued runs, until it is resumed."""
         act = act or Act()
-        actor = _admitted(desk, request, name, act)
-        await desk.engine.pause(desk.job(name).name, actor=actor, reason=act.reason)
-        return Json(job_answer(desk, name))
+        actor, answer = _admitted(desk, request, name, act), _answer_on(desk, name)
+        await desk.engine.pause(name, actor=actor, reason=act.reason)
+        return Json(answer())
 
     @routes.post("/{name}/resume", response_model=shapes.OneJob)
     async def resume(request: Request, name: str, act: ResumeAct | None = None) -> Json:
         """Go on from now; with `catch_up` the job's rule is applied to what it missed."""
         act = act or ResumeAct()
-        actor = _admitted(desk, request, name, act)
-        await desk.engine.resume(desk.job(name).name, actor=actor, catch_up=act.catch_up, reason=act.reason)
-        return Json(job_answer(desk, name))
+        actor, answer = _admitted(desk, request, name, act), _answer_on(desk, name)
+        await desk.engine.resume(name, actor=actor, catch_up=act.catch_up, reason=act.reason)
+        return Json(answer())
 
     return routes
 
@@ -102,7 +103,16 @@ def _views(desk: FrontDesk, jobs: list[Job]) -> Iterator[View]:
 
 def job_answer(desk: FrontDesk, name: str) -> View:
     """Return what an action on a job answers. Raises NotFound."""
-    return {"job": _view(desk, desk.job(name))}
+    return _answer_on(desk, name)()
+
+
+def _answer_on(desk: FrontDesk, name: str) -> Callable[[], View]:
+    """Return what makes the answer once the action is done, whatever a reload has made of the job by then.
+
+    Raises NotFound.
+    """
+    job, timetable = desk.job(name), desk.sight.config.timetable(name)
+    return lambda: {"job": job_view(job, timetable, desk.sight.next_firings()(name), desk.paused(name))}
 
 
 def _view(desk: FrontDesk, job: Job) -> View:
@@ -111,7 +121,7 @@ def _view(desk: FrontDesk, job: Job) -> View:
 
 async def _detail(desk: FrontDesk, name: str) -> dict[str, Any]:
     job = desk.job(name)
-    timetable, now = desk.sight.config.timetable(name), desk.sight.clock.now()
+    view, timetable, now = _view(desk, job), desk.sight.config.timetable(name), desk.sight.clock.now()
     firings: list[str | None] = []
     after = now
     while job.enabled and len(firings) < NEXT_FIRINGS and (firing := timetable.next(after)) is not None:
@@ -120,4 +130,4 @@ async def _detail(desk: FrontDesk, name: str) -> dict[str, Any]:
     page = await desk.ask(lambda store: store.runs(RunQuery(job=name, limit=RECENT_RUNS)))
     recent = [run_view(*pair) for pair in await desk.with_latest(page.items)]
     beside = {"definition": definition_view(job, timetable), "next_firings": firings, "recent_runs": recent}
-    return _view(desk, job) | beside
+    return view | beside

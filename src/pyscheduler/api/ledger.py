@@ -124,6 +124,9 @@ class Ledger:
         """Write down what an engine before this one could not: what was interrupted, what has waited."""
         values = await asyncio.to_thread(engine.store.engine_values)
         left = {key: text for key, text in values.items() if key.startswith(ANNOUNCED) and key not in self._open}
+        if left:  # looked at again: a deed of our own may have come to its row while the first answer was on its way
+            values = await asyncio.to_thread(engine.store.engine_values)
+            left = {key: text for key, text in left.items() if key in values}
         if left:
             rows = tuple(entry for text in left.values() if (entry := _of_text(text)) is not None)
             log.warning("%d actions were under way when the scheduler was ended: see `pysched audit list`", len(left))

@@ -122,6 +122,8 @@ def _begin_of_character(log: int, offset: int) -> int:
     """Return where the character begins that the byte at `offset` is part of; `offset` where it is part of none."""
     back = min(offset, LONGEST_CHARACTER - 1)
     data = os.pread(log, back + LONGEST_CHARACTER, offset - back)
+    if len(data) <= back:  # the file was cut since its size was asked for
+        return offset
     for at in range(back, -1, -1):
         if data[at] & 0xC0 != 0x80:
             whole = data[at : at + _length(data[at])]

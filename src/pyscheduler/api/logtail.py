@@ -134,6 +134,8 @@ class LogTails:
             if tail.at is None:
                 return await self._begin(tail)
             found = await self._desk.threads(logfile.lines_from, tail.path, tail.at, ended=ended)
+            if found.size - found.end > FAR_BEHIND:
+                return await self._jump(tail)
         except Unavailable:
             return LOOK_S
         except NotFound:
@@ -146,8 +148,6 @@ class LogTails:
             tail.at = 0
             self._tell(tail, _event("reset", {}))
             return BUSY_LOOK_S
-        if found.size - found.end > FAR_BEHIND:
-            return await self._jump(tail)
         tail.at = found.end
         if found.lines:
             self._tell(tail, _lines(found.lines))
@@ -165,8 +165,9 @@ class LogTails:
     async def _jump(self, tail: Tail) -> float:
         """Pass over what would take too long to follow."""
         found = await self._desk.threads(logfile.lines_before, tail.path, None, FIRST_LINES)
+        lines = await self._desk.threads(_lines, found.lines)
         tail.at = found.end
-        self._tell(tail, _event("reset", {}) + await self._desk.threads(_lines, found.lines))
+        self._tell(tail, _event("reset", {}) + lines)
         return LOOK_S
 
     def _absent(self, tail: Tail, *, ended: bool) -> float | str:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from pyscheduler.cli.act import result_line
 from pyscheduler.cli.asking import View
 from pyscheduler.cli.client import Client, segment
-from pyscheduler.cli.faults import Refused
+from pyscheduler.cli.faults import CommandError, Refused
 from pyscheduler.cli.spout import Spout
 from pyscheduler.model.run import FINAL_STATES
 
@@ -24,6 +24,8 @@ PIECE: Final = 64 * 1024
 SOON_S: Final = 0.1
 LATER_S: Final = 1.0
 """How long to wait before looking again: soon after something came, up to LATER_S while nothing does."""
+TRIES: Final = 3
+"""How often a log is begun that is cut while it is read."""
 
 
 @dataclass
@@ -68,6 +70,24 @@ class _Shorter(Exception):
     """The log is shorter than what was read of it."""
 
 
+def copy_once(reader: Reader, attempt: int | None, tail: int | None, tell: Callable[[str], None]) -> None:
+    """Write what an attempt's log holds now, or its last `tail` lines; `attempt` None: of the latest one.
+
+    That one stays the same though another begins meanwhile; a log that is cut is begun again. Raises Refused,
+    CommandError.
+    """
+    number = int(reader.look(None)["attempt"]) if attempt is None else attempt
+    for _ in range(TRIES):
+        reader.start = start_of_tail(reader, number, tail) if tail else 0
+        try:
+            reader.copy(number)
+        except _Shorter:
+            tell("--- the log was cut; once more:")
+        else:
+            return
+    raise CommandError("the log is cut again and again while it is read", mend="`pysched log --follow` goes on with it")
+
+
 def start_of_tail(reader: Reader, attempt: int | None, lines: int) -> int:
     """Return the offset at which the last `lines` lines begin."""
     tail: Any = reader.client.get(reader.path, stream=reader.stream, attempt=attempt, tail=lines)
@@ -109,12 +129,20 @@ class Follower:
         """Return when the run has ended and all it wrote is printed."""
         attempt = self._first_attempt()
         if attempt is not None and tail:
-            self._reader.start = start_of_tail(self._reader, attempt, tail)
+            self._reader.start = self._start_of_tail(attempt, tail)
         while attempt is not None:
             attempt = self._follow_attempt(attempt)
         self._reader.write.end()
         run = self._run()
         self._tell(result_line(run))
+
+    def _start_of_tail(self, attempt: int, tail: int) -> int:
+        try:
+            return start_of_tail(self._reader, attempt, tail)
+        except Refused as error:
+            if error.status != 404:
+                raise  # the attempt has begun, and its log need not be there yet
+        return 0
 
     def _run(self) -> View:
         run: View = self._reader.client.get(f"/api/runs/{segment(self._reader.run_id)}")["run"]

@@ -7,7 +7,7 @@ import click
 from pyscheduler.cli.asking import run_meant
 from pyscheduler.cli.complete import run_argument
 from pyscheduler.cli.faults import WrongUsage
-from pyscheduler.cli.follow import Follower, Reader, start_of_tail
+from pyscheduler.cli.follow import Follower, Reader, copy_once
 from pyscheduler.cli.options import verb
 from pyscheduler.cli.session import Session, pass_session
 from pyscheduler.cli.spout import spout
@@ -40,6 +40,5 @@ def log(session: Session, run: str, follow: bool, stderr: bool, tail: int | None
     if follow:
         Follower(reader, session.note).follow(tail)
     else:
-        reader.start = start_of_tail(reader, attempt, tail) if tail else 0
-        reader.copy(attempt)
+        copy_once(reader, attempt, tail, session.note)
         reader.write.end()

@@ -10,6 +10,7 @@ import click
 
 from pyscheduler.cli import faults
 from pyscheduler.cli.group import pysched
+from pyscheduler.cli.interrupts import keep_interrupts
 from pyscheduler.cli.session import Session
 from pyscheduler.cli.terminal import Terminal
 from pyscheduler.cli.text import wrapped
@@ -22,6 +23,8 @@ def main(arguments: Sequence[str] | None = None, session: Session | None = None)
     """Run the command line and return its exit code. `session` is what a program or a test puts in its place."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     _let_anything_be_printed()
+    if arguments is None:  # a process of its own
+        keep_interrupts()
     try:
         code = _run(given, session)
         sys.stdout.flush()

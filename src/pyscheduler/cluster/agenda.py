@@ -49,18 +49,25 @@ class Agenda:
         boot = self._boot
         if boot < self._look_at:
             return
+        self._look_at, wait_s = math.inf, 0.0  # what is heard while we look brings it forward again
+        try:
+            wait_s = await self._looked(boot)
+        finally:
+            self._look_at = min(self._look_at, boot + wait_s)
+
+    async def _looked(self, boot: float) -> float:
+        """Look; returns how long after `boot` the next look is due."""
         at, ripe_at = await self._shift.call(self._shift.claims.ripe_at)
         now = self._now() if self._now is not None else at
         ripe_s = math.inf if ripe_at is None else (ripe_at - at).total_seconds()
         if self._is_due(now) or self._made.waits or ripe_s <= 0 or boot - self._made_at >= REMAKE_S:
             await self._make(now)
             if self._made.held_off:
-                self._look_at = boot + min(ASK_S * 4, self._again_s)
-                return
+                return min(ASK_S * 4, self._again_s)
             self._made_at = boot
         due_s = (self._soonest - now).total_seconds() if self._soonest is not None else math.inf
         sweep_s = self._shift.claims.timing.sweep_s
-        self._look_at = boot + min(sweep_s, max(0.0, due_s), ripe_s if ripe_s > 0 else sweep_s)
+        return min(sweep_s, max(0.0, due_s), ripe_s if ripe_s > 0 else sweep_s)
 
     async def _make(self, now: datetime) -> None:
         made = self._made = await self._shift.call(lambda: self._maker.make(now))

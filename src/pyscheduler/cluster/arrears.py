@@ -11,8 +11,8 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from pyscheduler.cluster.node import report_of
 from pyscheduler.cluster.orders import attempt_of
+from pyscheduler.cluster.outbox import report_of
 from pyscheduler.engine.orders import ref_of
 from pyscheduler.engine.ports import Clock, Finished, Launcher, Running
 from pyscheduler.store.claims import Claims, Owned, Report

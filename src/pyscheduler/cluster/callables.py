@@ -33,6 +33,8 @@ from pyscheduler.cluster.task import Context, Payload
 
 PROGRAM: Final = str(Path(hold.__file__))
 _PR_SET_PDEATHSIG: Final = 1
+_HEAD: Final = 4
+"""Bytes that say how long the environment is."""
 _STANDARD: Final = 3
 """Descriptors below are the standard ones."""
 _libc: Final = ctypes.CDLL(None, use_errno=True)
@@ -154,7 +156,9 @@ def _gate(listener: socket.socket, lifeline: int) -> socket.socket | None:
 
 def _begin(link: socket.socket, listener: socket.socket, lifeline: int, call: Callable[[], object]) -> int:
     """Fork the call with the output and the environment that came through the gate; returns its pid."""
-    head, files, _, _ = socket.recv_fds(link, 4, 2)
+    head, files, _, _ = socket.recv_fds(link, _HEAD, 2)
+    if len(head) < _HEAD:
+        raise EOFError("the gate was closed again before a word was said")
     environment = _exactly(link, int.from_bytes(head, "big"))
     holder = os.getpid()
     pid = os.fork()

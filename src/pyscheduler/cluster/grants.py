@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from pyscheduler.cluster.heart import Heart
-from pyscheduler.cluster.opened import Opened
+from pyscheduler.cluster.opened import Grant, Opened
 from pyscheduler.cluster.orders import start_of
 from pyscheduler.cluster.together import Together
+from pyscheduler.cluster.vouching import take_over
 from pyscheduler.engine.ports import AttemptHandle
 from pyscheduler.errors import StoreError
 from pyscheduler.model.run import Attempt
@@ -85,7 +86,11 @@ class Grants:
         """Whether a store operation has failed since the last look (S8)."""
         self._heart = heart
         self._opened = Opened(boot)
+        self._adopting: dict[Grant, Callable[[], None]] = {}
+        """What S17 was asked for without an answer, and how to go on with it if it is ours: S8 finds out."""
         self._turn = asyncio.Lock()
+        self._is_lost = False
+        """Whether we were fenced."""
         self._starting: Together[Asked, bool] = Together(self._start)
 
     async def claim(self, count: int, tags: Iterable[str], jobs: Iterable[str]) -> list[Claim]:
@@ -127,7 +132,7 @@ class Grants:
                     self.claimed.pop(each.claim.run_id, None)
             for each in (each for each in many if each.claim.run_id in may):
                 if each.is_wanted:
-                    self.going[each.claim.run_id] = Going(each.claim.token)
+                    self._take_on(each.claim.run_id, Going(each.claim.token))
                     self._opened.add((each.claim.run_id, each.claim.token))
                 else:
                     self.doubt = True
@@ -148,19 +153,44 @@ class Grants:
             self.claimed.pop(claim.run_id, None)
         return len(left)
 
-    async def adopt(self, owned: Owned, handle: AttemptHandle, proof: Proof) -> bool:
-        """S17: become the owner of an attempt that still runs; False where that is refused. Raises StoreError."""
-        self._opened.add((owned.run_id, owned.token))
+    async def adopt(self, owned: Owned, handle: AttemptHandle, proof: Proof, go_on: Callable[[], None]) -> bool:
+        """S17: become the owner of an attempt that still runs; False where that is refused. `go_on` minds it.
+
+        Raises StoreError; an adoption that is ours all the same is found by S8.
+        """
+        grant = owned.run_id, owned.token
+        self._opened.add(grant)
         async with self._turn:
-            if not await self._ask(lambda: self.claims.adopt(owned.inc_id, owned.run_id, owned.token, proof)):
-                return False
-            going = self.going[owned.run_id] = Going(owned.token, handle)
+            try:
+                if not await self._ask(lambda: self.claims.adopt(owned.inc_id, *grant, proof)):
+                    return False
+            except StoreError:
+                self._adopting[grant] = lambda: self._go_on_with(owned, handle, go_on)
+                raise
+            self._go_on_with(owned, handle, go_on)
+        return True
+
+    def _go_on_with(self, owned: Owned, handle: AttemptHandle, go_on: Callable[[], None]) -> None:
+        """It was adopted."""
+        self._adopting.pop((owned.run_id, owned.token), None)
+        going = self._take_on(owned.run_id, Going(owned.token, handle))
+        go_on()
         if owned.cancel_requested:
             going.cancel()
-        return True
+
+    def of(self, run_id: str, token: int) -> Going:
+        """Return what goes under a grant; one that is known no more, or has made room for a later one, by itself."""
+        going = self.going.get(run_id)
+        return going if going is not None and going.token == token else Going(token)
+
+    def over(self, run_id: str, going: Going) -> None:
+        """Its end is told. A later attempt of the same run, under another grant, goes on."""
+        if self.going.get(run_id) is going:
+            del self.going[run_id]
 
     def lose_all(self) -> None:
         """We were fenced: nothing is ours any more."""
+        self._is_lost = True
         for going in self.going.values():
             going.lose()
 
@@ -173,6 +203,13 @@ class Grants:
                     if not self._is_known(each):
                         await self._give_up(each)
                 self._opened.keep(owned)
+                for grant, go_on in list(self._adopting.items()):
+                    if grant in owned:
+                        go_on()
+                        path = owned[grant].status_path
+                        await asyncio.to_thread(take_over, path, self.claims)
+                    elif grant not in self._opened:
+                        del self._adopting[grant]
                 self.doubt = False
             except StoreError:
                 return
@@ -182,6 +219,17 @@ class Grants:
             if going.handle is not None and not going.lost:
                 log.warning("%s was taken from this scheduler: its attempt is ended", run_id)
             going.lose()
+
+    def _take_on(self, run_id: str, going: Going) -> Going:
+        """It is ours from now on; an earlier attempt of the same run that still goes here was taken from us."""
+        before = self.going.get(run_id)
+        self.going[run_id] = going
+        if before is not None and not before.lost:
+            log.warning("an earlier attempt of %s was taken from this scheduler", run_id)
+            before.lose()
+        if self._is_lost:
+            going.lose()
+        return going
 
     def _is_known(self, each: Owned) -> bool:
         is_held = each.run_id in self.claimed or each.run_id in self.going

@@ -122,6 +122,10 @@ class Heart:
         except StoreError as error:
             self._failed(error)
             return self._timing.heartbeat_s / RETRY_PARTS
+        except Exception as error:  # a bug, and no reason to fall silent: that would be taken for death
+            log.exception("a heartbeat has failed; the next one follows")
+            self._failed(StoreError(f"a heartbeat has failed ({error!r})"))
+            return self._timing.heartbeat_s / RETRY_PARTS
         if beat is None:
             self.fenced = True
             self._trust.ended()

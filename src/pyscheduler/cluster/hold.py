@@ -19,21 +19,25 @@ import sys
 LOST_CODE = 70
 NOBODY_CODE = 71
 STOP = b"T"
+STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 def main(path: str) -> int:
     """Open the gate and wait for the callable's end; returns the exit code."""
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    # From the gate's opening to the environment's last byte nothing else may be said, and nobody may go half-way.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
         link.connect(path)
     except OSError as error:
         sys.stderr.write(f"the callable's process is gone: {error}\n")
         return NOBODY_CODE
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in STOPPING:
         signal.signal(number, lambda _number, _frame: _pass_on(link))
     environment = b"\0".join(name + b"=" + value for name, value in os.environb.items())
     socket.send_fds(link, [len(environment).to_bytes(4, "big")], [1, 2])
     link.sendall(environment)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
     return _end(_word(link))
 
 

@@ -55,8 +55,13 @@ class Journal:
         folder = state_dir / FOLDER
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / f"{inc_id}{ENDING}"
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            # Not at once: whoever looks for the dead may have found it unlocked this very moment, and lets go soon.
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if _is_at(path, descriptor):
+                break
+            os.close(descriptor)  # taken for a dead one's, and removed
         _sync_folder(folder)
         return cls(path, descriptor, boot_id)
 
@@ -149,6 +154,10 @@ def replayable(path: Path, boot_id: str) -> Iterator[Journal | None]:
         os.close(descriptor)
         yield None
         return
+    if not _is_at(path, descriptor):  # another has replayed and removed it
+        os.close(descriptor)
+        yield None
+        return
     journal._read()  # noqa: SLF001 - the other way of making one
     try:
         yield journal
@@ -163,6 +172,14 @@ def left_behind(state_dir: Path) -> list[Path]:
     except FileNotFoundError:
         return []
     return [state_dir / FOLDER / name for name in names if name.endswith(ENDING)]
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Whether a file that was opened by a name still has it."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _report_of(end: dict[str, Any]) -> Report:

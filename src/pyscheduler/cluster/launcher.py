@@ -90,13 +90,15 @@ class ClusterLauncher:
     async def _look(self, watcher: Watcher) -> None:
         wait_s, before = SOON_S, set[tuple[str, int, bool]]()
         while True:
+            seen: list[Seen] = []
             try:
                 rows = await asyncio.to_thread(self._store.running_attempts)
+                seen = [seen_of(owner, attempt) for owner, attempt in rows]
+                watcher(seen)
             except StoreError as error:
                 log.warning("the nodes' work cannot be looked at: %s", error)
-                rows = []
-            seen = [seen_of(owner, attempt) for owner, attempt in rows]
-            watcher(seen)
+            except Exception:  # who stopped looking here would hear of no end any more
+                log.exception("what the nodes have written could not be taken over; it is looked at again")
             now = {(each.run_id, each.attempt.attempt, each.result is None) for each in seen}
             wait_s = SOON_S if now != before or self._hinted.is_set() else min(wait_s * SLOWER, LATEST_S)
             before = now

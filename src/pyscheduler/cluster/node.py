@@ -19,12 +19,12 @@ from typing import Final, TypeVar
 
 from pyscheduler.cluster.grants import Going
 from pyscheduler.cluster.heart import Heart
-from pyscheduler.cluster.opened import Opened
+from pyscheduler.cluster.opened import Grant, Opened
 from pyscheduler.cluster.orders import Work, attempt_of, run_of, start_of
-from pyscheduler.cluster.outbox import Outbox
+from pyscheduler.cluster.outbox import Outbox, report_of
 from pyscheduler.cluster.recipes import Recipes
 from pyscheduler.cluster.room import Room
-from pyscheduler.cluster.vouching import LeaseFile
+from pyscheduler.cluster.vouching import LeaseFile, take_over
 from pyscheduler.engine.environment import claim_facts
 from pyscheduler.engine.orders import Order, ref_of
 from pyscheduler.engine.ports import AttemptHandle, Clock, Launcher
@@ -32,7 +32,6 @@ from pyscheduler.errors import LaunchError, StoreError
 from pyscheduler.model.job import Job
 from pyscheduler.model.result import AttemptResult
 from pyscheduler.model.run import Attempt, Run
-from pyscheduler.rules.retry import ended
 from pyscheduler.store.claims import Applied, Beat, Claim, Claims, Held, Owned, Proof, Report, Start
 
 log = logging.getLogger(__name__)
@@ -78,8 +77,12 @@ class Node:
         self._loop = asyncio.get_running_loop()
         self._going: dict[str, Going] = {}
         self._opened = Opened(clock.boottime)
+        self._adopting: dict[Grant, Callable[[], None]] = {}
+        """What S17 was asked for without an answer, and how to go on with it if it is ours: S8 finds out."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._launching = 0
+        self._not_before = -LATEST_S
+        """On the loop's clock: nothing is claimed earlier, for what was claimed last could not be prepared here."""
         self._turn = asyncio.Lock()
         self._wake = asyncio.Event()
         self._doubt = self._stopping = self._resting = False
@@ -88,7 +91,7 @@ class Node:
         vouch = word.say if word is not None else lambda _: None
         self.heart = Heart(claims, clock.boottime, self._on_beat, self._on_error, vouch)
         self._outbox = Outbox(self._tell)
-        self._room = Room(folders, clock.boottime)
+        self._room = Room(folders if word is None else (*folders, word.path.parent), clock.boottime)
 
     # ----------------------------------------------------------------------- life
 
@@ -191,6 +194,8 @@ class Node:
         room = min(AT_ONCE, self.claims.me.capacity - len(self._going) - self._launching)
         if room <= 0 or not self.heart.trusted or self.draining or self._resting:
             return False
+        if self._loop.time() < self._not_before:
+            return False
         if self._room.lacks and not await self.call(self._room.has):
             return False
         try:
@@ -202,6 +207,10 @@ class Node:
             log.warning("nothing can be claimed now: %s", error)
             self._doubt = True
             return False
+        except Exception:  # a bug, and no end of this node: others count on what it runs
+            log.exception("what was claimed could not be started; it is given back")
+            self._doubt, self._not_before = True, self._loop.time() + LATEST_S
+            return False
         return bool(found)
 
     async def _start(self, found: Sequence[Claim]) -> None:
@@ -211,7 +220,10 @@ class Node:
             run = run_of(claim, self.clock.now())
             try:
                 order, job = await self._recipes.order(run, secrets.token_hex(8), self.clock.now())
-            except StoreError:
+            except (StoreError, OSError) as error:
+                if isinstance(error, OSError):  # a full /tmp, no process to be had: nobody else's trouble
+                    log.warning("%s cannot be prepared on this node, and is given back: %s", claim.run_id, error)
+                    self._not_before = self._loop.time() + LATEST_S
                 await self.call(lambda claim=claim: self.claims.hand_back([Held(claim.run_id, claim.token)]))  # type: ignore[misc]
                 continue
             prepared.append((claim, run, order, job))
@@ -224,7 +236,7 @@ class Node:
             if claim.run_id not in may:
                 log.warning("%s is no longer this node's to start: it is left to whoever has it", claim.run_id)
                 continue
-            self._going[claim.run_id] = Going(claim.token)
+            self._take_on(claim.run_id, Going(claim.token))
             self._opened.add((claim.run_id, claim.token))
             self._launching += 1
             self._background(self._one(claim, run, order, job), f"attempt {claim.run_id}")
@@ -277,8 +289,14 @@ class Node:
         await self._finish(run_id, token, replace(attempt, pid=handle.pid), result, job)
 
     async def _finish(self, run_id: str, token: int, attempt: Attempt, result: AttemptResult, job: Job | None) -> None:
+        going = self._going.get(run_id)
+        if going is None or going.token != token:
+            going = None  # what goes under this run's id is a later attempt of it
+        else:
+            going.handle = None  # nothing is left to stop
         answer = await self._outbox.report(report_of(run_id, token, attempt, result, job, self.clock))
-        self._going.pop(run_id, None)
+        if going is not None and self._going.get(run_id) is going:
+            del self._going[run_id]
         self._wake.set()
         self._on_news()
         if answer is Applied.SUPERSEDED:
@@ -302,18 +320,42 @@ class Node:
         self._on_news()
 
     async def adopt(self, run: Run, owned: Owned, attempt: Attempt, handle: AttemptHandle, proof: Proof) -> bool:
-        """S17: become the owner of an attempt that still runs, and mind it to its end. False where that was refused."""
-        self._opened.add((run.run_id, owned.token))
+        """S17: become the owner of an attempt that still runs, and mind it to its end. False where that was refused.
+
+        Raises StoreError; an adoption that is ours all the same is found by S8.
+        """
+        grant = run.run_id, owned.token
+        self._opened.add(grant)
         async with self._turn:
-            if not await self.call(lambda: self.claims.adopt(owned.inc_id, run.run_id, owned.token, proof)):
-                return False
-            self._going[run.run_id] = Going(owned.token, handle, cancelled=owned.cancel_requested)
+            try:
+                if not await self.call(lambda: self.claims.adopt(owned.inc_id, *grant, proof)):
+                    return False
+            except StoreError:
+                self._doubt = True
+                self._adopting[grant] = lambda: self._go_on_with(run, owned, attempt, handle)
+                raise
+            self._go_on_with(run, owned, attempt, handle)
+        return True
+
+    def _go_on_with(self, run: Run, owned: Owned, attempt: Attempt, handle: AttemptHandle) -> None:
+        """It was adopted: mind it to its end."""
+        self._adopting.pop((run.run_id, owned.token), None)
+        self._take_on(run.run_id, Going(owned.token, handle, cancelled=owned.cancel_requested))
         log.info("%s goes on under its minder: it was adopted", run.run_id)
         if owned.cancel_requested:
             handle.terminate("kill", "asked to end")
         job = self._recipes.job(run.config_version, run.job)
         self._background(self._mind(run.run_id, owned.token, attempt, handle, job), f"adopted {run.run_id}")
-        return True
+
+    def _take_on(self, run_id: str, going: Going) -> None:
+        """It is ours from now on; an earlier attempt of the same run that still goes here was taken from us."""
+        before = self._going.get(run_id)
+        self._going[run_id] = going
+        if before is not None and not before.lost:
+            log.warning("an earlier attempt of %s was taken from this node", run_id)
+            before.lose()
+        if self.fenced.is_set():
+            going.lose()
 
     # ----------------------------------------------------------------------- staying in step
 
@@ -352,12 +394,7 @@ class Node:
         self.fenced.set()
         self._wake.set()
         for going in self._going.values():
-            self._give_up(going)
-
-    def _give_up(self, going: Going) -> None:
-        going.lost = True
-        if going.handle is not None:
-            going.handle.terminate("lease")
+            going.lose()
 
     async def _reconcile(self) -> None:
         """S8: tell of what the store says is ours and nobody here minds, let go of what is not ours any more."""
@@ -375,13 +412,20 @@ class Node:
                 return
             self._doubt = False
             self._opened.keep(owned)
+            for grant, go_on in list(self._adopting.items()):
+                if grant in owned:
+                    go_on()
+                    path = owned[grant].status_path
+                    self._background(self.call(lambda path=path: take_over(path, self.claims)), f"lease {grant[0]}")  # type: ignore[misc]
+                elif grant not in self._opened:
+                    del self._adopting[grant]
             for each in (each for each in unknown if each.started):
                 self._opened.add((each.run_id, each.token))
                 self._background(self._never_started(each), f"never started {each.run_id}")
         for run_id, going in self._going.items():
             if (run_id, going.token) not in owned and not going.lost and going.handle is not None:
                 log.warning("%s was taken from this node: its attempt is ended", run_id)
-                self._give_up(going)
+                going.lose()
 
     async def _never_started(self, each: Owned) -> None:
         """A start was committed whose acknowledgement came too late: nothing was executed under it."""
@@ -401,25 +445,3 @@ class Node:
         self._wake.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("%s could not be brought to its end: %s", task.get_name(), error, exc_info=error)
-
-
-def report_of(
-    run_id: str, token: int, attempt: Attempt, result: AttemptResult, job: Job | None, clock: Clock
-) -> Report:
-    """Return S4's report of an attempt; what becomes of its run is left to the authority."""
-    now = clock.now()
-    row = ended(attempt, result, job, now)
-    assert row.outcome is not None
-    return Report(
-        run_id=run_id,
-        token=token,
-        outcome=row.outcome,
-        ended_ago_s=max(0.0, (now - row.ended_at).total_seconds()) if row.ended_at else 0.0,
-        exit_code=row.exit_code,
-        signal=row.signal,
-        reason=row.reason,
-        pid=row.pid,
-        cpu_s=row.cpu_s,
-        max_rss_bytes=row.max_rss_bytes,
-        note=row.note,
-    )

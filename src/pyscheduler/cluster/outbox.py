@@ -14,8 +14,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from pyscheduler.engine.ports import Clock
 from pyscheduler.errors import StoreError
 from pyscheduler.minder.lease import boot_now
+from pyscheduler.model.job import Job
+from pyscheduler.model.result import AttemptResult
+from pyscheduler.model.run import Attempt
+from pyscheduler.rules.retry import ended
 from pyscheduler.store.claims import Applied, Report
 
 log = logging.getLogger(__name__)
@@ -73,10 +78,12 @@ class Outbox:
             try:
                 now = self._boot()
                 answers = await self._tell([replace(report, ended_ago_s=now - at) for report, at, _ in group])
-            except StoreError as error:
+            except Exception as error:
                 self.failing_s = loop.time() - since
                 if self.failing_s > SLOW_S or wait_s == FIRST_WAIT_S:
-                    log.error("%d end(s) cannot be stored now: %s; they are tried again", self.behind, error)  # noqa: TRY400
+                    bug = None if isinstance(error, StoreError) else error
+                    what = "%d end(s) cannot be stored now: %s; they are tried again"
+                    log.error(what, self.behind, error, exc_info=bug)  # noqa: TRY400
                 await asyncio.sleep(wait_s)
                 wait_s = min(2 * wait_s, LONGEST_WAIT_S)
                 continue
@@ -87,3 +94,25 @@ class Outbox:
                 if not answer.done():
                     answer.set_result(answers[report.run_id, report.token])
         self._task = None
+
+
+def report_of(
+    run_id: str, token: int, attempt: Attempt, result: AttemptResult, job: Job | None, clock: Clock
+) -> Report:
+    """Return S4's report of an attempt; what becomes of its run is left to the authority."""
+    now = clock.now()
+    row = ended(attempt, result, job, now)
+    assert row.outcome is not None
+    return Report(
+        run_id=run_id,
+        token=token,
+        outcome=row.outcome,
+        ended_ago_s=max(0.0, (now - row.ended_at).total_seconds()) if row.ended_at else 0.0,
+        exit_code=row.exit_code,
+        signal=row.signal,
+        reason=row.reason,
+        pid=row.pid,
+        cpu_s=row.cpu_s,
+        max_rss_bytes=row.max_rss_bytes,
+        note=row.note,
+    )

@@ -14,7 +14,6 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pyscheduler.cluster.grants import Going
 from pyscheduler.cluster.orders import Prepared, context_of, run_of
 from pyscheduler.cluster.reporting import Reporter
 from pyscheduler.cluster.schedule import After, Before
@@ -77,12 +76,13 @@ class Performer:
 
     async def adopt(self, run: Run, owned: Owned, attempt: Attempt, handle: AttemptHandle, proof: Proof) -> bool:
         """S17: become the owner of an attempt that still runs, and mind it to its end. False where that was refused."""
-        if not await self._grants.adopt(owned, handle, proof):
-            return False
-        log.info("%s goes on under its minder: it was adopted", run.run_id)
-        self._tally.adopted += 1
-        self._shift.mind(self._wait(run, owned.token, attempt, handle))
-        return True
+
+        def go_on() -> None:
+            log.info("%s goes on under its minder: it was adopted", run.run_id)
+            self._tally.adopted += 1
+            self._shift.mind(self._wait(run, owned.token, attempt, handle))
+
+        return await self._grants.adopt(owned, handle, proof, go_on)
 
     async def ended_elsewhere(self, run: Run, owned: Owned, attempt: Attempt, result: AttemptResult) -> None:
         """Record the end of an attempt that a dead scheduler had started."""
@@ -109,7 +109,7 @@ class Performer:
     # ----------------------------------------------------------------------- from the start to the end
 
     async def _execute(self, run: Run, claim: Claim, prepared: Prepared) -> None:
-        attempt, going = prepared.attempt, self._grants.going[run.run_id]
+        attempt, going = prepared.attempt, self._grants.of(run.run_id, claim.token)
         if prepared.spec is None:
             result = AttemptResult(start_error=prepared.error or "it cannot be started")
             await self._finish(run, claim.token, attempt, result)
@@ -130,11 +130,11 @@ class Performer:
         await self._finish(run, token, replace(attempt, pid=handle.pid), result)
 
     async def _finish(self, run: Run, token: int, attempt: Attempt, result: AttemptResult) -> None:
-        going = self._grants.going.get(run.run_id) or Going(token)
+        going = self._grants.of(run.run_id, token)
         going.handle = None  # nothing is left to stop
         report = self._report(run, token, attempt, result, cancelled=going.cancelled)
         answer = await self._reporter.report(report)
-        self._grants.going.pop(run.run_id, None)
+        self._grants.over(run.run_id, going)
         if answer is Applied.SUPERSEDED:
             return
         self._count(run, report, answer if isinstance(answer, StoreError) else None)

@@ -81,8 +81,10 @@ class Reporter:
         while True:
             try:
                 applied = await self._telling(report)
-            except StoreError as error:
-                troubles.append(error)
+            except Exception as error:
+                if not isinstance(error, StoreError):  # a bug, and no reason to keep an end to ourselves
+                    log.exception("the end of %s could not be told; it is tried again", report.run_id)
+                troubles.append(error if isinstance(error, StoreError) else StoreError(f"it failed ({error!r})"))
                 await asyncio.sleep(wait_s)
                 wait_s = min(2 * wait_s, LONGEST_WAIT_S)
                 continue

@@ -18,7 +18,7 @@ import logging
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import Final, TypeVar
 
@@ -133,7 +133,8 @@ class Scheduler:
         with self._wish:
             self._stops += 1
             if self._loop is not None:
-                self._loop.call_soon_threadsafe(self._pass_on)
+                with suppress(RuntimeError):  # its loop is closed: it was just over
+                    self._loop.call_soon_threadsafe(self._pass_on)
 
     def _pass_on(self) -> None:
         if self._wishes is not None:

@@ -55,6 +55,10 @@ class Actions(ABC):
         """Bring what was decided to the disk and what follows about."""
 
     @abstractmethod
+    async def shown(self, run: Run) -> Run:
+        """Return a run that was saved, as it is now."""
+
+    @abstractmethod
     async def look_at_offered(self) -> None:
         """Take over what nodes have made of the runs that are offered to them."""
 
@@ -81,6 +85,7 @@ class Actions(ABC):
         day = run_date or default_run_date(definition, calendar, now)
         await self.load_days([(job, day)])
         self.check_usable()
+        definition = self._enabled(job)  # as it is by now: a reload may have come meanwhile
         at = self._place_in_logbook()
         run = self.desk.create(definition, day, Trigger.MANUAL, now)
         remarks = {"remark": remark} if (remark := self.remark_on(definition, day)) else {}
@@ -108,9 +113,10 @@ class Actions(ABC):
         days = [day for day in days if calendar.is_business_day(day)]
         await self.load_days((job, day) for day in days)
         self.check_usable()
+        definition = self._enabled(job)  # as it is by now: a reload may have come meanwhile
         made = [run for day in days if (run := self._backfill_day(definition, day, actor, reason)) is not None]
         await self.proceed()
-        return [self._shown(run.run_id) for run in made]
+        return [await self.shown(run) for run in made]
 
     def _backfill_day(self, job: Job, day: date, actor: str, reason: str) -> Run | None:
         if self.desk.book.latest_for(job.name, day) is not None:
@@ -205,7 +211,7 @@ class Actions(ABC):
         for old, at, after in reversed(looked_at):  # from the last place to the first: none moves another
             self._tell("rerun", after, old, actor, reason, at)
         await self.proceed()
-        return [self._shown(after.run_id) for _, _, after in reopened]
+        return [await self.shown(after) for _, _, after in reopened]
 
     def _reopen(self, run: Run, actor: str, reason: str) -> Run:
         job = self.desk.config.jobs[run.job]
@@ -292,7 +298,7 @@ class Actions(ABC):
         """Write the logbook line, bring it all to the disk with what follows; returns the run as shown."""
         self._tell(action, run, before, actor, reason, at, more)
         await self.proceed()
-        return self._shown(run.run_id)
+        return await self.shown(run)
 
     def _place_in_logbook(self) -> int:
         """Return where a deed's line belongs: before those of all that comes of it. No await until it is written."""
@@ -317,8 +323,3 @@ class Actions(ABC):
         if reason:
             detail["reason"] = reason
         self.desk.tray.lines.insert(at, self.desk.line(action, run, actor=actor, detail=detail))
-
-    def _shown(self, run_id: str) -> Run:
-        run = self.desk.book.published(run_id)
-        assert run is not None, f"{run_id} was saved and is not shown"
-        return run

@@ -7,9 +7,9 @@ left to do it. A kill that comes before the launch has returned is passed on as 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from pyscheduler.engine.ports import AttemptHandle, Cancel, Clock, Launcher, LaunchSpec
 from pyscheduler.errors import LaunchError
@@ -32,13 +32,21 @@ class _Minded:
 
 
 class Attempts:
-    """The attempts of one engine. `on_end` decides about an end; `on_change` hears of a new pid or remark."""
+    """The attempts of one engine. `on_end` decides about an end; `on_change` hears of a new pid or remark.
+
+    `on_failure` hears of an error that nobody foresaw: that attempt is minded no more, and its run would never end.
+    """
 
     def __init__(
-        self, launcher: Launcher, clock: Clock, on_end: Ended, on_change: Callable[[str, int, AttemptHandle], None]
+        self,
+        launcher: Launcher,
+        clock: Clock,
+        on_end: Ended,
+        on_change: Callable[[str, int, AttemptHandle], None],
+        on_failure: Callable[[BaseException], None] = lambda _error: None,
     ) -> None:
         self._launcher, self._clock = launcher, clock
-        self._on_end, self._on_change = on_end, on_change
+        self._on_end, self._on_change, self._on_failure = on_end, on_change, on_failure
         self._minded: dict[str, _Minded] = {}
 
     def handle_of(self, run_id: str) -> AttemptHandle | None:
@@ -54,7 +62,7 @@ class Attempts:
     def launch(self, spec: LaunchSpec) -> None:
         """Start an attempt whose start is on disk."""
         minded = self._minded[spec.run_id] = _Minded(spec.attempt)
-        minded.task = asyncio.get_running_loop().create_task(self._launch(spec, minded), name=f"attempt {spec.run_id}")
+        minded.task = self._task(self._launch(spec, minded), spec.run_id)
 
     def adopt(self, run_id: str, number: int, handle: AttemptHandle, timeout_left_s: float | None) -> None:
         """Mind an attempt that was found running. `timeout_left_s`: what is left of its timeout, None without one."""
@@ -62,9 +70,7 @@ class Attempts:
         self._hold(run_id, minded, handle)
         if timeout_left_s is not None:
             self._arm(minded, max(0.0, timeout_left_s) + (0.0 if handle.remark else SECOND_LINE_S))
-        minded.task = asyncio.get_running_loop().create_task(
-            self._wait(run_id, minded, handle), name=f"attempt {run_id}"
-        )
+        minded.task = self._task(self._wait(run_id, minded, handle), run_id)
 
     def terminate(self, run_id: str, number: int, by: str, who: str) -> None:
         """Order a running attempt to end; one being launched is ordered as soon as it is."""
@@ -74,6 +80,15 @@ class Attempts:
         minded.kill = (by, who)
         if minded.handle is not None:
             minded.handle.terminate(by, who)
+
+    def _task(self, work: Coroutine[Any, Any, None], run_id: str) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work, name=f"attempt {run_id}")
+        task.add_done_callback(self._over)
+        return task
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._on_failure(error)
 
     async def _launch(self, spec: LaunchSpec, minded: _Minded) -> None:
         try:

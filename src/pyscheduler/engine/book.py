@@ -259,7 +259,8 @@ class RunBook:
     def evict_before(self, day: date, keep: Callable[[Day], bool]) -> int:
         """Forget ended runs of run dates before `day`, but for days that `keep` names; they stay in the store."""
         self.memory_start = max(self.memory_start, day)
-        gone = [key for key in self._days if key[1] < day and not keep(key) and not self._has_live(key)]
+        live = {(run.job, run.run_date) for run in self._live.values()}  # open, or its end is on its way to the disk
+        gone = [key for key in self._days if key[1] < day and not keep(key) and key not in live]
         count = 0
         for key in gone:
             for seq in self._days.pop(key).seqs():
@@ -271,9 +272,6 @@ class RunBook:
         return len(self._live) + len(self._ended)
 
     # ----------------------------------------------------------------- indexes
-
-    def _has_live(self, key: Day) -> bool:
-        return any(self._live[run_id].run_date == key[1] for run_id in self._open.get(key[0], ()))
 
     def _index_day(self, run: Run) -> None:
         key = (run.job, run.run_date)

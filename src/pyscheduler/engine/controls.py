@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -69,24 +69,34 @@ class Controls(Actions):
         if (pause := self.desk.pauses.get(what)) is not None:
             raise Conflict(f"{_name(what)} is already paused, by {pause.by} since {pause.since:%Y-%m-%d %H:%M}Z")
         self.desk.pauses.add(what, Pause(actor, self.clock.now(), reason))
+        self._remember_pauses()
         await self._paused("pause", what, actor, {"reason": reason} if reason else {})
 
     async def resume(self, job: str | None = None, *, actor: str, catch_up: bool = False, reason: str = "") -> None:
-        """End a pause and start from now; with `catch_up` each job's rule is applied to the firings it missed."""
+        """End a pause and start from now; with `catch_up` each job's rule is applied to the firings it missed.
+
+        A scheduler that is killed before all of them are made up for finds itself paused still, so nothing is lost.
+        """
         self.check_usable()
         what = self._target(job)
         if self.desk.pauses.get(what) is None:
             raise Conflict(f"{_name(what)} is not paused", mend="`pysched status` shows what is")
-        pause = self.desk.pauses.end(what)
+        pause, until = self.desk.pauses.end(what), self.clock.now()
+        if not catch_up:
+            self._remember_pauses()
         await self._paused("resume", what, actor, {"catch_up": catch_up} | ({"reason": reason} if reason else {}))
-        for definition in self._jobs_of(what):
-            if self.desk.pauses.covers(definition.name) is None:
-                await self._make_good(definition, pause.since, catch_up=catch_up, actor=actor)
+        try:
+            for definition in self._jobs_of(what):
+                if self.desk.pauses.covers(definition.name) is None:
+                    await self._make_good(definition, pause.since, until, catch_up=catch_up, actor=actor)
+        except Exception:
+            self._remember_pauses()  # who lives on has ended it
+            raise
+        self._remember_pauses()
         await self.proceed()
 
-    async def _make_good(self, job: Job, since: datetime, *, catch_up: bool, actor: str) -> None:
-        """Run late, or tell as dropped, what a pause kept from a job."""
-        until = self.clock.now()
+    async def _make_good(self, job: Job, since: datetime, until: datetime, *, catch_up: bool, actor: str) -> None:
+        """Run late, or tell as dropped, what a job has missed in (since, until]."""
         if catch_up:
             await self.firings.catch_up(job, since, until)
             return
@@ -98,23 +108,27 @@ class Controls(Actions):
         """Write a pause or its end down and move the queued runs it concerns."""
         line = self.desk.line(action, actor=actor, detail={"what": _name(what), **detail})
         self.desk.tray.lines.append(line)
-        self.desk.tray.engine["paused"] = self.desk.pauses.to_text()
-        if action == "pause":
-            await self.take_back([run.run_id for run in self.desk.book.open_runs() if _is_offered(run, what)])
-        for run in self.desk.book.open_runs():
+        for run in self.desk.book.open_runs():  # before anything is waited for: a slot that becomes free is given away
             if run.state is RunState.QUEUED and what in (EVERYTHING, run.job):
                 self.desk.line_up(run)
+        if action == "pause":
+            await self.take_back([run.run_id for run in self.desk.book.open_runs() if _is_offered(run, what)])
         await self.proceed()
+
+    def _remember_pauses(self) -> None:
+        self.desk.tray.engine["paused"] = self.desk.pauses.to_text()
 
     def _target(self, job: str | None) -> str:
         if job is not None and job not in self.desk.config.jobs:
             raise no_such_job(job, self.desk.config.jobs)
         return EVERYTHING if job is None else job
 
-    def _jobs_of(self, what: str) -> list[Job]:
-        jobs = self.desk.config.jobs
-        chosen = jobs.values() if what == EVERYTHING else [jobs[what]]
-        return [job for job in chosen if job.enabled and job.schedules]
+    def _jobs_of(self, what: str) -> Iterator[Job]:
+        """Yield the jobs that fire, each as it is defined when its turn comes: a reload may come in between."""
+        for name in list(self.desk.config.jobs) if what == EVERYTHING else [what]:
+            job = self.desk.live_job(name)
+            if job is not None and job.schedules:
+                yield job
 
     # ----------------------------------------------------------------- reload
 
@@ -136,7 +150,6 @@ class Controls(Actions):
             self.check_usable()
             self._swap(config, entries, now)
         cancelled = await self._redefine(old_jobs)
-        self.silence.settle()
         self.called_off = tuple(cancelled)
         detail = {"before": before, "after": self.desk.version, "digest": config.digest, "cancelled": cancelled}
         if reason:
@@ -185,6 +198,13 @@ class Controls(Actions):
             ConfigRecord(version=desk.version, loaded_at=now, digest=config.digest, sources=config.sources)
         )
         desk.tray.engine["known_jobs"] = json.dumps(sorted(config.jobs))
+        for run_id in [run_id for run_id in desk.ready if self._has_no_job(run_id)]:
+            desk.ready.remove(run_id)  # `_redefine` comes to it some turns later, and it must not start until then
+        self.silence.settle()
+
+    def _has_no_job(self, run_id: str) -> bool:
+        run = self.desk.book.get(run_id)
+        return run is None or self.desk.live_job(run.job) is None
 
     async def _redefine(self, old_jobs: Mapping[str, Job]) -> list[str]:
         """Let every open run take its new definition over; returns the ids of those that were called off.
@@ -235,13 +255,14 @@ class Controls(Actions):
         since, until = self._held()
         detail = {"accept": accept} | ({"reason": reason} if reason else {})
         self.desk.tray.lines.append(self.desk.line("catch_up", actor=actor, detail=detail))
-        self.desk.tray.engine |= {"catch_up_held": None, OLDER: None}
         self.catch_up_held = None
-        for job in self._jobs_of(EVERYTHING):
-            if accept:
-                await self.firings.catch_up(job, since, until)
-            else:
-                await self._make_good(job, since, catch_up=False, actor=actor)
+        try:
+            for job in self._jobs_of(EVERYTHING):
+                await self._make_good(job, since, until, catch_up=accept, actor=actor)
+        except Exception:
+            self.catch_up_held = since, until
+            raise
+        self.desk.tray.engine |= {"catch_up_held": None, OLDER: None}  # last: who is killed before it is asked again
         await self.proceed()
 
     def _held(self) -> tuple[datetime, datetime]:

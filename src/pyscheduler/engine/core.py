@@ -86,7 +86,7 @@ class Engine(Controls):
         self.orders = Orders(config, 1, self.environ, self.boot_id)
         self.offers = Offers(self, launcher) if isinstance(launcher, Offering) else None
         """Set where attempts are run by the nodes of a cluster."""
-        self.attempts = Attempts(launcher, clock, self._attempt_ended, self._attempt_changed)
+        self.attempts = Attempts(launcher, clock, self._attempt_ended, self._attempt_changed, self.fail_stop)
         self.performer = Performer(self.desk, clock, launcher, self.attempts, spawn=self._task, on_wake=self._rung)
         self.deadlines = Deadlines(self.desk, clock, lambda run_id: self._alarm(lambda: self.deadlines.ring(run_id)))
         self.silence = Silence(self.desk, clock, lambda job: self._alarm(lambda: self.silence.ring(job)))
@@ -310,7 +310,11 @@ class Engine(Controls):
     def _grant_more(self) -> None:
         self._granting = False
         if self.error is None and not self.closing:
-            self.grant()
+            try:
+                self.grant()
+            except Exception as error:  # noqa: BLE001 - half a grant: slots are taken for runs that stand in no line
+                self.fail_stop(error)
+                return
             if not self.desk.tray.is_empty:
                 self._task(self.proceed, "proceed")
 
@@ -400,6 +404,10 @@ class Engine(Controls):
     async def load_exactly(self, days: Iterable[Day]) -> None:
         """Bring the runs of just these days into memory."""
         await self.recall.load_exactly(days)
+
+    async def shown(self, run: Run) -> Run:
+        """Return a run that was saved, as it is now; one of an old day may be out of memory. Raises StoreError."""
+        return self.book.published(run.run_id) or await asyncio.to_thread(self.store.get_run, run.run_id) or run
 
     def memory_start(self) -> date:
         """Return the oldest run date that is fully in memory."""

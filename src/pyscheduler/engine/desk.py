@@ -116,7 +116,7 @@ class Desk(Surroundings):
 
     def line_up(self, run: Run) -> None:
         """Put a queued run that may start in line, take any other out of it."""
-        job = self.config.jobs.get(run.job)
+        job = self.live_job(run.job)
         is_in_line = run.state is RunState.QUEUED and run.offered_at is None
         if is_in_line and job is not None and not self.is_gated(run):
             self.ready.push(run, job)

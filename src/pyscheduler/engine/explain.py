@@ -103,23 +103,23 @@ def _oldest_open(engine: Explained, job: str) -> Run | None:
 
 
 def _default_date(engine: Explained, name: str) -> date:
-    job = _job(engine, name)
+    job = _job(engine.config, name)
     return default_run_date(job, engine.config.calendar_for(job), engine.clock.now())
 
 
-def _job(engine: Explained, name: str) -> Job:
-    job = engine.config.jobs.get(name)
+def _job(config: Config, name: str) -> Job:
+    job = config.jobs.get(name)
     if job is None:
-        raise no_such_job(name, engine.config.jobs)
+        raise no_such_job(name, config.jobs)
     return job
 
 
 class _Explainer:
-    """One question, and the chain it leads to."""
+    """One question, and the chain it leads to; by the configuration of when it was asked, whatever is reloaded then."""
 
     def __init__(self, engine: Explained) -> None:
-        self._engine, self._desk = engine, engine.desk
-        self._say = say_in(engine.config.settings.timezone)
+        self._engine, self._desk, self._config = engine, engine.desk, engine.config
+        self._say = say_in(self._config.settings.timezone)
         self._seen: set[tuple[str, date]] = set()
 
     async def find(self, run_id: str) -> Run:
@@ -160,7 +160,7 @@ class _Explainer:
 
     def with_pause(self, answer: Answer) -> Answer:
         """Return the answer about a job as it is now with the pause that keeps more of it from coming."""
-        job = self._engine.config.jobs.get(answer.job)
+        job = self._config.jobs.get(answer.job)
         pause = paused(self._desk, answer.job, self._say)
         if pause is None or job is None or not job.enabled or not job.schedules or answer.culprit is Culprit.PAUSED:
             return answer
@@ -171,7 +171,7 @@ class _Explainer:
         run = (await self._standing([(name, run_date)]))[name, run_date]
         if run is not None:
             return await self.of_run(run)
-        job = _job(self._engine, name)
+        job = _job(self._config, name)
         self._seen.add((name, run_date))
         facts = await self._about_date(job, run_date)
         answer = why_no_run(job, run_date, facts, self._engine.clock.now(), self._say)
@@ -181,7 +181,7 @@ class _Explainer:
     async def of_run(self, run: Run) -> Answer:
         """Answer for a run."""
         self._seen.add((run.job, run.run_date))
-        job = self._engine.config.jobs.get(run.job)
+        job = self._config.jobs.get(run.job)
         facts = await self._about_run(run, job)
         answer = why_run(run, job, facts, self._say)
         if answer.culprit is Culprit.OVERLAP and facts.active and len(self._seen) < LINKS:
@@ -191,7 +191,7 @@ class _Explainer:
 
     async def _beside(self, run: Run) -> Answer:
         """Answer for another run of the same job, which may be for the same date."""
-        job = self._engine.config.jobs.get(run.job)
+        job = self._config.jobs.get(run.job)
         return why_run(run, job, await self._about_run(run, job), self._say)
 
     async def _traced(self, answer: Answer, upstream: Upstream | None) -> Answer:
@@ -201,7 +201,7 @@ class _Explainer:
         day = (upstream.dependency.job, upstream.run_date)
         if day in self._seen or len(self._seen) >= LINKS:
             return answer
-        if upstream.run is None and day[0] not in self._engine.config.jobs:
+        if upstream.run is None and day[0] not in self._config.jobs:
             return answer
         return replace(answer, because=await self.of_date(*day))
 
@@ -249,7 +249,7 @@ class _Explainer:
         pause = paused(self._desk, job.name, self._say)
         if not job.schedules:
             return DateFacts(paused=pause, upstreams=upstreams)
-        timetable = engine.config.timetable(job.name)
+        timetable = self._config.timetable(job.name)
         firings = timetable.on(run_date)
         past = [firing for firing in firings if firing.scheduled_at <= now]
         dropped, known_since = None, None
@@ -273,20 +273,20 @@ class _Explainer:
 
     def _off(self, job: Job, run_date: date) -> str | None:
         """Say why a day that the bare schedule names has no firing."""
-        calendar = self._engine.config.calendar_for(job)
+        calendar = self._config.calendar_for(job)
         landing: date | None = run_date
         if job.run_date is RunDateRule.PREVIOUS_BUSINESS_DAY:
             if not calendar.is_business_day(run_date):
                 return f"{run_date} is no working day of calendar {job.calendar}"
             landing = calendar.next(run_date)
-        return None if landing is None else self._engine.config.timetable(job.name).skipped_by(landing)
+        return None if landing is None else self._config.timetable(job.name).skipped_by(landing)
 
     def _midnight(self, job: Job, run_date: date) -> datetime:
         return zone(job.timezone).resolve(datetime.combine(run_date, time.min)).instant
 
     def _around(self, job: Job, run_date: date) -> dict[str, Firing | None]:
         """Return the firings around a run date without any: neighbours by run date, whenever they fire."""
-        timetable, midnight = self._engine.config.timetable(job.name), self._midnight(job, run_date)
+        timetable, midnight = self._config.timetable(job.name), self._midnight(job, run_date)
         previous = timetable.missed(midnight - NEAR, midnight, 1).last
         firing = timetable.next(midnight)
         while firing is not None and firing.run_date <= run_date:  # it fires on a later day than it is for
@@ -298,7 +298,7 @@ class _Explainer:
         dropped = dropped_line(store, job.name, due)
         if dropped is not None:
             return self._say_dropped(dropped, due), None
-        settings = self._engine.config.settings
+        settings = self._config.settings
         horizon = self._engine.clock.now() - timedelta(seconds=settings.retention_s)
         if run_date < zone(settings.timezone).today(horizon):
             return None, None

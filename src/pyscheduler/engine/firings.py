@@ -240,8 +240,11 @@ class Firings:
             return CaughtUp((), 0)
         found = await self.missed(job, since, until)
         await self._load_days((job.name, firing.run_date) for firing in found.run)
+        current = self._desk.live_job(job.name)
+        if current is None:  # a reload has come meanwhile
+            return CaughtUp((), 0)
         for firing in found.run:
-            self._create(job, firing, Trigger.CATCH_UP)
+            self._create(current, firing, Trigger.CATCH_UP)
         self.tell_dropped(job, found, f"catch_up: {job.catch_up}")
         return found
 

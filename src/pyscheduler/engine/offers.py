@@ -95,7 +95,7 @@ class Offers:
     async def take_back(self, run_ids: Collection[str] | None = None) -> set[str]:
         """End offers that nobody has claimed, None for all of them; returns those that stand in line again."""
         engine = self._engine
-        await asyncio.shield(engine.trips.last())
+        await asyncio.shield(engine.trips.carry(engine.desk.tray))  # an offer may lie on the tray still
         taken = await self._offering.take_back(run_ids)
         engine.check_usable()
         for run_id in taken:

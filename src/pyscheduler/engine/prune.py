@@ -65,7 +65,8 @@ class Pruner:
             logs_before = zone(settings.timezone).today(now - timedelta(seconds=settings.log_retention_s))
             await self._delete_logs_before(min(logs_before, today), keep)
         await self._delete_audit_before(now - timedelta(seconds=settings.audit_retention_s))
-        engine.book.evict_before(engine.desk.window_start(now), lambda day: day in keep)
+        needed = self._needed()  # anew: what was created meanwhile may be decided by old days that nobody needed before
+        engine.book.evict_before(engine.desk.window_start(now), lambda day: day in needed)
         await self._sweep()
         return count
 

@@ -102,9 +102,9 @@ async def gather(engine: Engine, days: Iterable[Day]) -> Stage:
     """Return a copy of all that an action on these days reaches. Raises Unavailable, StoreError."""
     days = list(dict.fromkeys(days))
     engine.check_usable()
-    await engine.load_days(days)
     if any(run.offered_at is not None for day in days for run in engine.desk.book.runs_for(*day)):
         await engine.look_at_offered()
+    await engine.load_days(days)  # last: old days may leave the memory at each turn of the loop
     engine.check_usable()
     reach = _reach(engine.desk, days)
     return _copied(engine, reach[:MOST_DAYS], has_more=len(reach) > MOST_DAYS)
@@ -249,12 +249,13 @@ class Rehearsal(Actions):
         run = await super().kill(run_id, actor=actor, reason=reason)
         self.desk.end_attempt(run_id, run.attempt, AttemptResult(signal=SIGTERM, stopped_by="kill"), 0.0)
         await self.proceed()
-        return self._shown(run_id)
+        return await self.shown(run)
 
-    def _shown(self, run_id: str) -> Run:
-        run = self.desk.book.get(run_id)
-        assert run is not None, f"{run_id} was decided about and is not there"
-        return run
+    async def shown(self, run: Run) -> Run:
+        """Return a run as it would be now."""
+        current = self.desk.book.get(run.run_id)
+        assert current is not None, f"{run.run_id} was decided about and is not there"
+        return current
 
 
 def is_delayed(effect: Effect) -> bool:

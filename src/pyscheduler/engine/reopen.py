@@ -50,6 +50,7 @@ class _Register:
 
     open_runs: list[Run]
     attempts: dict[str, list[Attempt]]
+    starts_told: set[tuple[str, int]]
     values: dict[str, str]
     config: ConfigRecord | None
     jobs_with_runs: set[str]
@@ -64,6 +65,7 @@ def _read(store: Store, self_dependent: list[str]) -> _Register:
     return _Register(
         open_runs,
         store.attempts_of(run.run_id for run in open_runs if run.attempt),
+        store.starts_told(run.run_id for run in open_runs if run.state is RunState.RUNNING),
         store.engine_values(),
         store.latest_config(),
         store.jobs_with_runs(),
@@ -90,6 +92,7 @@ async def reopen(engine: Engine) -> None:
     engine.silence.remember(register.values)
     await _load_memory(engine, register, now)
     found = await _find_all(engine, register)
+    _tell_of_starts(desk, register)
     for run in desk.book.open_runs():
         _place(engine, run, found.get(run.run_id))
     await _decide_undecided(engine)
@@ -194,6 +197,15 @@ async def _find_all(engine: Engine, register: _Register) -> dict[str, Found]:
             return run.run_id, await engine.launcher.find(ref)
 
     return dict(await asyncio.gather(*map(find, running)))
+
+
+def _tell_of_starts(desk: Desk, register: _Register) -> None:
+    """Write the lines of what nodes have started and no engine has lived to see started."""
+    for run in register.open_runs:
+        attempt = desk.latest_attempt(run.run_id)
+        is_running = run.state is RunState.RUNNING and attempt is not None and attempt.attempt == run.attempt
+        if is_running and (run.run_id, run.attempt) not in register.starts_told:
+            desk.tray.lines.append(desk.line("attempt_started", run, attempt=run.attempt))
 
 
 def _place(engine: Engine, run: Run, found: Found | None) -> None:

@@ -67,6 +67,8 @@ class Keeper:
                 await self.door.tidy()
             except PyschedError as error:  # the engine is down: what is unsaved is kept for the next look
                 log.warning("sessions cannot be written down now: %s", error)
+            except Exception:  # an engine that died of a bug hands that on
+                log.exception("sessions cannot be written down now")
             await asyncio.sleep(TIDY_S if self.door.sessions.is_loaded else 1.0)
 
     def read_again(self) -> tuple[Credentials, tuple[Problem, ...]]:

@@ -203,6 +203,7 @@ class House:
         supervising = asyncio.create_task(self._supervisor.run(), name="supervisor")
         member = None if self._membership is None else asyncio.create_task(self._membership.run(self._engine_stop))
         if member is not None:
+            member.add_done_callback(self._small_ended)
             self._prepare()
             if self.vouching is not None and self._membership is not None:
                 self._start_small(greet(self._membership, self.vouching))

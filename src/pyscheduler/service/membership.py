@@ -225,6 +225,8 @@ class Membership:
                     await self._launcher.sweep(folder, keys.get)
             except (StoreError, OSError) as error:
                 log.warning("%s cannot be tidied now: %s", folder, error)
+            except Exception:
+                log.exception("tidying has failed; the next time follows")
             await asyncio.sleep(TIDY_S)
 
     def rest(self) -> None:

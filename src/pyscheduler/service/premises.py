@@ -20,6 +20,7 @@ import fcntl
 import os
 import socket
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,6 +33,8 @@ LOCK_NAME: Final = "serve.lock"
 LONGEST_ADDRESS: Final = 100
 """Bytes of a path that are bound as they stand; the kernel takes 107."""
 BACKLOG: Final = 1024
+LOOKS: Final = 3
+LOOK_S: Final = 0.01
 MAY_PASS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.ESTALE})
 """What stands in the way of a start and may go by itself: the service waits for it."""
 
@@ -65,7 +68,7 @@ class Premises:
         except OSError:
             return  # there is none yet, or `enter` will say what is wrong with it
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             raise self._refusal(lock) from None
         finally:
@@ -82,10 +85,14 @@ class Premises:
         os.close(lock)
 
     def _take(self, lock: int) -> None:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise self._refusal(lock) from None
+        for left in reversed(range(LOOKS)):
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if not left:
+                    raise self._refusal(lock) from None
+                time.sleep(LOOK_S)  # who only looks whether it is free, as a standby does, has it for an instant
         with suppress(OSError):  # on a full disk the lock stands without a name
             text = b"%-19d\n%s\n" % (os.getpid(), os.fsencode(os.path.realpath(self._config)))
             os.pwrite(lock, text, 0)

@@ -2,7 +2,8 @@
 
 In this order: the configuration, the credential files, the TCP address (what is wrong with one of them is refused
 before anything is made in `state_dir`), the lock, the socket, which answers 503 until the engine is up, one launcher
-for life, and then engines on the store (`supervise`). It ends when a stop is wished for: the API first (5 s for
+for life, and then engines on the store (`supervise`). A standby has lock and socket before the address, for whoever is
+quicker than it has both. It ends when a stop is wished for: the API first (5 s for
 requests under way), then the engine; running jobs go on under their minders, and the next start finds them.
 
 Exit codes: 0 after a stop; 1 where the store is damaged, foreign or held by another process, where another scheduler
@@ -120,22 +121,37 @@ async def _serve(
     config = await asyncio.to_thread(_first_config, reading)
     credentials = await asyncio.to_thread(_credentials, config)
     premises = Premises(config.settings.state_dir, config.path)
+    listening = None
     if not options.standby:
         premises.check_free()
-    elif not await _until_free(premises, wishes):
+    elif (listening := await _outlast(premises, wishes)) is None:
         return 0
-    with closing_socket(await asyncio.to_thread(address.bind, config, credentials)) as tcp:
-        entrance = Entrance(credentials, tcp)
-        house = House(config, reading, wishes, ready, entrance, exit_on_failure=options.exit_on_failure)
-        with heard(wishes, house.on_hangup):
-            listening = await _enter(premises, wishes)
-            if listening is None:
-                return 0
-            os.umask(JOB_UMASK)
-            try:
+    try:
+        with (
+            closing_socket(listening),
+            closing_socket(await asyncio.to_thread(address.bind, config, credentials)) as tcp,
+        ):
+            entrance = Entrance(credentials, tcp)
+            house = House(config, reading, wishes, ready, entrance, exit_on_failure=options.exit_on_failure)
+            with heard(wishes, house.on_hangup):
+                listening = listening or await _enter(premises, wishes)
+                if listening is None:
+                    return 0
+                os.umask(JOB_UMASK)
                 return await house.live(listening, on_stuck)
-            finally:
-                premises.leave()
+    finally:
+        premises.leave()
+
+
+async def _outlast(premises: Premises, wishes: Wishes) -> socket.socket | None:
+    """Wait until the folder is ours; None where a stop came first. Another may be quicker: then that one is waited for.
+
+    All else comes after it: who was quicker has the address as well.
+    """
+    while await _until_free(premises, wishes):
+        with suppress(AlreadyServed):
+            return await _enter(premises, wishes)
+    return None
 
 
 async def _until_free(premises: Premises, wishes: Wishes) -> bool:

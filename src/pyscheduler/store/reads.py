@@ -66,6 +66,10 @@ class Reads(ABC):
         """Return all attempts, first to last, of each of these runs that has any."""
         return recall.attempts_of(self._read, run_ids)
 
+    def starts_told(self, run_ids: Iterable[str]) -> set[tuple[str, int]]:
+        """Return (run id, attempt) of each start of these runs that the logbook tells of."""
+        return recall.starts_told(self._read, run_ids)
+
     def memory_window(self, since: date, limit: int) -> tuple[list[Run], date]:
         """Return the newest ended runs of whole run dates, `limit` at most, and the first date that is complete."""
         return recall.memory_window(self._read, since, limit)

@@ -143,6 +143,16 @@ def attempts_of(read: Read, run_ids: Iterable[str]) -> dict[str, list[Attempt]]:
     return found
 
 
+def starts_told(read: Read, run_ids: Iterable[str]) -> set[tuple[str, int]]:
+    """Return (run id, attempt) of each start of these runs that the logbook tells of."""
+    lines = (
+        line
+        for piece in pieces(run_ids, IDS)
+        for line in read(partial(Snapshot.rows, statement=_starts_told(), run_ids=json.dumps(piece)))
+    )
+    return {(run_id, json.loads(detail)["attempt"]) for run_id, detail in lines}
+
+
 def _found(read: Read, statement: Statement, run_ids: Iterable[str]) -> Iterator[Attempt]:
     for piece in pieces(run_ids, IDS):
         yield from map(rows.attempt_of, read(partial(Snapshot.rows, statement=statement, run_ids=json.dumps(piece))))
@@ -174,6 +184,14 @@ def _latest_attempts() -> Statement:
     )
     every = (_attempts[name] for name in columns.ATTEMPT)
     return compiled(select(*every).where(tuple_(_attempts.run_id, _attempts.attempt).in_(latest)))
+
+
+@cache
+def _starts_told() -> Statement:
+    lines = schema.events.c
+    found = select(lines.run_id, lines.detail).where(is_one_of(lines.run_id, "run_ids"))
+    found = found.where(func.as_filter(lines.action == "attempt_started"))
+    return compiled(on_index(found, schema.events, "events_of_run"))
 
 
 @cache

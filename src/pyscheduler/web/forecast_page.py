@@ -28,14 +28,14 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
 
     @routes.get("/forecast")
     async def forecast(request: Request, asked: Annotated[ForecastPage, Query()]) -> Response:
-        engine = desk.engine
+        engine, config = desk.engine, desk.engine.config
         since, until = _window(desk, asked)
-        names = [job.name for job in engine.config.jobs.values() if _matches(job, asked)]
-        jobs = with_upstreams(engine.config, names)
+        names = [job.name for job in config.jobs.values() if _matches(job, asked)]
+        jobs = with_upstreams(config, names)
         durations.listen_to(engine)
         too_much, entries = "", []
         try:
-            entries = await desk.threads(expected, durations, engine, jobs, since, until)
+            entries = await desk.threads(expected, durations, engine, config, jobs, since, until)
         except BadRequest as error:
             too_much = f"{error.what}: {error.mend}"
         among = frozenset(names)
@@ -54,10 +54,10 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
             paused=paused,
             everything=engine.desk.pauses.get(EVERYTHING) is not None,
             too_much=too_much,
-            tags=sorted({tag for job in engine.config.jobs.values() for tag in job.tags}),
+            tags=sorted({tag for job in config.jobs.values() for tag in job.tags}),
             base=link("/forecast", **where),
             csv=link("/api/forecast", **{"from": instant(since), "to": instant(until)}, job=asked.job, format="csv"),
-            jobs=engine.config.jobs,
+            jobs=config.jobs,
         )
 
     return routes

@@ -45,13 +45,13 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
 
     @routes.get("/graph")
     async def graph(request: Request, asked: Annotated[GraphPage, Query()]) -> Response:
-        engine = desk.engine
+        config = desk.engine.config  # of one moment: a reload may come while the runs are looked up
         day, names = asked.run_date or desk.today(), chosen(desk, asked)
         shown = Paged(names, asked.page)
         runs = await _runs(desk, shown.rows, day)
-        rows = [_row(engine.config, name, runs) for name in shown.rows]
+        rows = [_row(config, name, runs) for name in shown.rows]
         where = {"run_date": asked.run_date, "tag": asked.tag, "focus": asked.focus}
-        tags = sorted({tag for job in engine.config.jobs.values() for tag in job.tags})
+        tags = sorted({tag for job in config.jobs.values() for tag in job.tags})
         return await press.page(
             request,
             "graph.html",
@@ -67,9 +67,9 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
 
     @routes.get("/graph/drawing")
     async def drawing(asked: Annotated[GraphPage, Query()]) -> Response:
-        engine, day, names = desk.engine, asked.run_date or desk.today(), chosen(desk, asked)
+        config, day, names = desk.engine.config, asked.run_date or desk.today(), chosen(desk, asked)
         runs = await _runs(desk, names, day)
-        return await desk.threads(_answer, drawings, engine.config, tuple(names), runs, day)
+        return await desk.threads(_answer, drawings, config, tuple(names), runs, day)
 
     @routes.get("/graph/states")
     async def states(asked: Annotated[GraphPage, Query()]) -> Response:

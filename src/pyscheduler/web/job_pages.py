@@ -79,26 +79,24 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
 
     @routes.get("/jobs")
     async def jobs(request: Request, asked: Annotated[JobsPage, Query()]) -> Response:
-        engine = desk.engine
-        chosen = [job for job in engine.config.jobs.values() if _matches(engine, job, asked)]
+        engine, config = desk.engine, desk.engine.config
+        chosen = [job for job in config.jobs.values() if _matches(engine, job, asked)]
         shown = Paged(chosen, asked.page)
         upcoming, pauses = engine.firings.upcoming(), dict(engine.desk.pauses.items())
-        rows = await desk.ask(lambda store: list(_rows(engine.config, store, shown.rows, upcoming, pauses)))
-        tags = sorted({tag for job in engine.config.jobs.values() for tag in job.tags})
+        rows = await desk.ask(lambda store: list(_rows(config, store, shown.rows, upcoming, pauses)))
+        tags = sorted({tag for job in config.jobs.values() for tag in job.tags})
         here = link("/jobs", q=asked.q, tag=asked.tag, show=asked.show)
-        counts = {"all": len(engine.config.jobs), "shown": len(chosen)}
+        counts = {"all": len(config.jobs), "shown": len(chosen)}
         return await press.page(
             request, "jobs.html", "/jobs", asked=asked, rows=rows, shown=shown, tags=tags, base=here, counts=counts
         )
 
     @routes.get("/jobs/{name}")
     async def job(request: Request, name: str) -> Response:
-        engine, found = desk.engine, desk.job(name)
+        engine, config, found = desk.engine, desk.engine.config, desk.job(name)
         now, day = engine.clock.now(), _default_date(engine, found)
-        values = await desk.ask(lambda store: _one(engine.config, store, found, now, day))
-        sides = await _with_runs(
-            desk, list(_upstream(engine.config, found, day)), list(_downstream(engine.config, found, day))
-        )
+        values = await desk.ask(lambda store: _one(config, store, found, now, day))
+        sides = await _with_runs(desk, list(_upstream(config, found, day)), list(_downstream(config, found, day)))
         values |= {"upstream": sides[0], "downstream": sides[1]}
         values["pairs"] = [(desk.with_reason(run), attempt) for run, attempt in values["pairs"]]
         pauses = engine.desk.pauses
@@ -114,10 +112,10 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
 
     @routes.get("/jobs/{name}/preview")
     async def preview(request: Request, name: str, asked: Annotated[PreviewAsked, Query()]) -> Response:
-        engine, found = desk.engine, desk.job(name)
+        engine, config, found = desk.engine, desk.engine.config, desk.job(name)
         day = asked.run_date or _default_date(engine, found)
-        ahead = await desk.ask(lambda store: followers(engine.config, store, name, day))
         remark = engine.remark_on(found, day)
+        ahead = await desk.ask(lambda store: followers(config, store, name, day))
         pause = engine.desk.pauses.covers(name)
         return await press.page(request, "_trigger.html", job=found, day=day, ahead=ahead, remark=remark, pause=pause)
 
@@ -128,9 +126,9 @@ def router(desk: FrontDesk, press: Press) -> APIRouter:
 
     @routes.get("/jobs/{name}/backfill")
     async def backfill_(request: Request, name: str, asked: Annotated[BackfillAsked, Query()]) -> Response:
-        engine, found = desk.engine, desk.job(name)
+        engine, config, found = desk.engine, desk.engine.config, desk.job(name)
         now = engine.clock.now()
-        plan = await desk.ask(lambda store: backfill(engine.config, store, found, asked.from_, asked.to, now))
+        plan = await desk.ask(lambda store: backfill(config, store, found, asked.from_, asked.to, now))
         return await press.page(request, "_backfill.html", job=found, plan=plan, named=plan.days[:DAYS_NAMED])
 
     return routes

@@ -181,10 +181,10 @@ async def _coming(
     since = max(now, span.start)
     if since >= span.end:
         return {}, ""
-    engine = desk.engine
-    jobs = with_upstreams(engine.config, names)
+    engine, config = desk.engine, desk.engine.config
+    jobs = with_upstreams(config, names)
     try:
-        entries = await desk.threads(expected, durations, engine, jobs, since, span.end)
+        entries = await desk.threads(expected, durations, engine, config, jobs, since, span.end)
     except BadRequest as error:
         return {}, f"What is to come is not shown: {error.what}."
     found: dict[str, list[Piece]] = {name: [] for name in names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import multiprocessing
@@ -21,6 +22,7 @@ import pytest
 from pypepper.scheduler.store import IJobStore, JobRecord
 from pypepper.scheduler.store.sql import SqlJobStore
 from tests.contract.pypepper.store_kit import BORN, DURABLE, OpenStore, opened, record, settings_for
+from tests.pipes import returning, workflow
 from tests.servers.fixtures import GetPlace
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -188,3 +190,15 @@ def test_several_may_prepare_one_place_at_once(kind: str, server_place: GetPlace
     assert [store.get("prepared") for store in stores] == [record("prepared")] * 4
     for store in stores:
         store.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*")
+def test_a_fork_has_threads_of_its_own() -> None:
+    """A child that believed in its parent's idle threads would wait for them for ever."""
+    made = workflow(returning(7))
+    assert asyncio.run(made.run_async()) == [7]
+
+    def in_the_child() -> None:
+        assert asyncio.run(made.run_async()) == [7]
+
+    assert _ends_well(in_the_child)

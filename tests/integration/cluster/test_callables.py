@@ -7,6 +7,8 @@ import os
 import resource
 import secrets
 import signal
+import socket
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -173,3 +175,50 @@ async def test_a_program_with_many_open_files_has_callables_too(tmp_path: Path) 
         for each in held:
             os.close(each)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_gate_that_is_closed_again_opens_nothing(tmp_path: Path) -> None:
+    """A job that is killed between its connection and its first word: the function does not run, not for an instant."""
+    ran = tmp_path / "ran"
+    holder = Holder(lambda: ran.touch(), CONTEXT)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
+        link.connect(holder.argv()[-1])
+    code = os.waitstatus_to_exitcode(os.waitpid(holder.pid, 0)[1])
+    holder.close()
+    assert code == LOST_CODE
+    assert not ran.exists()
+
+
+STOPPED_EARLY = """
+import os, signal, socket, sys
+from pyscheduler.cluster import hold
+
+send_fds = socket.send_fds
+
+def stopped(*given):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return send_fds(*given)
+
+socket.send_fds = stopped
+hold.main(sys.argv[1])
+"""
+
+
+def test_a_stop_that_comes_with_the_start_is_passed_on_after_it(tmp_path: Path) -> None:
+    """It stands in nobody's way: length, output and environment arrive whole, and then the stop."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(os.fspath(tmp_path / "gate"))
+        listener.listen()
+        job = subprocess.Popen([sys.executable, "-c", STOPPED_EARLY, os.fspath(tmp_path / "gate")])
+        link, _ = listener.accept()
+        with link:
+            head, files, _, _ = socket.recv_fds(link, 4, 2)
+            for file in files:
+                os.close(file)
+            assert len(files) == 2
+            left = int.from_bytes(head, "big")
+            while left:
+                left -= len(link.recv(left))
+            assert link.recv(16) == b"T"
+            link.sendall(b"exit 0\n")
+        assert job.wait(PATIENCE_S) == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from pyscheduler.cluster import Schedule, Scheduler
 from pyscheduler.cluster.entering import Watched
 from pyscheduler.errors import BadSchedule, StoreUnavailable
 from pyscheduler.store.claims.sqlite_door import SqliteDoor
+from pyscheduler.store.files import StoreFiles
 
 
 def test_a_store_on_a_server_needs_a_folder_here() -> None:
@@ -47,3 +50,29 @@ def test_slots_are_whole_numbers(tmp_path: Path, slots: object) -> None:
     """One or more."""
     with pytest.raises(BadSchedule, match="whole number"):
         Scheduler(Schedule(), tmp_path).tick(max_processes=slots)  # type: ignore[arg-type]
+
+
+def test_a_stop_that_comes_when_a_pass_is_just_over_is_no_error(tmp_path: Path) -> None:
+    """Between the end of its loop and of the call a signal may still come."""
+    scheduler = Scheduler(Schedule(), tmp_path)
+    scheduler._loop = asyncio.new_event_loop()
+    scheduler._loop.close()
+    scheduler.stop()
+
+
+def test_a_folder_that_cannot_be_looked_into_is_a_store_out_of_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no end of the heartbeat, or of `work`."""
+    door = SqliteDoor(tmp_path, sync=False)
+    door.write(lambda _: None)
+
+    class Stale:
+        def exists(self) -> bool:
+            raise OSError(errno.ESTALE, "Stale file handle", str(tmp_path / "restoring"))
+
+    monkeypatch.setattr(StoreFiles, "restoring", Stale())
+    with pytest.raises(StoreUnavailable, match="Stale file handle"):
+        door.write(lambda _: None)
+    monkeypatch.undo()
+    door.write(lambda _: None)

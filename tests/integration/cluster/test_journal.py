@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
 
@@ -115,3 +116,38 @@ def test_a_long_life_leaves_no_long_file(tmp_path: Path, monkeypatch: pytest.Mon
     journal.note(an_end(10), 100.0)
     os.close(journal._fd)
     assert read(journal.path, 100.0) == [an_end(10)]
+
+
+def test_one_that_was_taken_for_a_dead_ones_at_its_beginning_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its making and its lock a file looks like one whose incarnation is dead, and empty ones are removed."""
+    flock, looked = fcntl.flock, list[object]()
+
+    def late(descriptor: int, how: int) -> None:
+        if not looked:
+            looked.append(None)
+            looked.extend(read(path, 0.0) for path in left_behind(tmp_path))
+        flock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    journal = Journal.begin(tmp_path, "inc", BOOT)
+    assert looked == [None, []]
+    journal.note(an_end(1), 100.0)
+    os.close(journal._fd)
+    assert [read(path, 100.0) for path in left_behind(tmp_path)] == [[an_end(1)]]
+
+
+def test_two_that_look_at_once_replay_one_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who opened it before the other had removed it finds nothing to tell."""
+    path = abandoned(tmp_path)
+    flock, first = fcntl.flock, list[bool]()
+
+    def late(descriptor: int, how: int) -> None:
+        if not first:
+            first.append(True)
+            assert read(path, 0.0) == []
+        flock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    assert read(path, 0.0) is None

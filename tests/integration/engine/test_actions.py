@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from datetime import date, timedelta
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from pyscheduler.errors import BadRequest, Conflict, NotFound, Unavailable
+from pyscheduler.engine.book import Day
+from pyscheduler.engine.pauses import EVERYTHING
+from pyscheduler.errors import BadRequest, Conflict, NotFound, StoreUnavailable, Unavailable
+from pyscheduler.model.job import Job
 from pyscheduler.model.run import Run, Trigger
+from pyscheduler.rules.recovery import CaughtUp
 from pyscheduler.testing import FakeResult
 from tests.night import Night, ids
 
@@ -23,6 +27,12 @@ jobs:
   report: {command: y, depends_on: [load]}
   hand: {command: z, schedule: manual}
   off: {command: z, schedule: manual, enabled: false}
+"""
+
+TWO = """
+jobs:
+  one: {command: x, schedule: "0 9 * * *"}
+  two: {command: y, schedule: "0 9 * * *"}
 """
 
 
@@ -247,6 +257,39 @@ async def test_an_ended_run_can_be_marked_and_old_ones_are_read_back(tmp_path: P
         assert marked.state == "succeeded"
 
 
+@pytest.mark.parametrize("when", ["before its save", "after it"])
+async def test_an_old_run_may_leave_the_memory_while_it_is_acted_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """The hourly sweep of old days comes in the middle: the answer is the run, and it can be acted on again."""
+    night = Night(tmp_path, JOBS, at="2026-10-19T08:45Z", tick_s=86400)
+    night.plan("load", FAILS)
+    async with night:
+        await night.until("2026-10-19T09:30Z")
+        await night.engine.cancel("report.2026-10-19.1", actor="ann")
+        await night.until("2026-11-19T08:00Z")
+        await night.engine.settle()
+        engine, proceed = night.engine, night.engine.proceed
+
+        def sweep() -> None:
+            engine.book.evict_before(date(2026, 11, 1), lambda _: False)
+
+        async def meanwhile() -> None:
+            if when == "before its save":
+                sweep()
+            await proceed()
+            if when == "after it":
+                sweep()
+
+        monkeypatch.setattr(engine, "proceed", meanwhile)
+        assert (await engine.mark_success("load.2026-10-19.1", actor="ann")).state == "succeeded"
+        assert (await engine.mark_failed("load.2026-10-19.1", actor="ann")).state == "failed"
+        monkeypatch.undo()
+        assert engine.book.latest_for("load", date(2026, 10, 19)) == engine.book.get("load.2026-10-19.1")
+        [run, *_] = await engine.rerun("load.2026-10-19.1", actor="ann")
+        assert run.is_final is False
+
+
 async def test_rerun_with_downstream_reopens_the_ended_dependants(tmp_path: Path) -> None:
     """Of each the latest run of the matching date, transitively, only if it has ended; across dates (offset -1)."""
     night = Night(
@@ -373,6 +416,77 @@ async def test_resume_with_catch_up_applies_the_jobs_rule(night: Night) -> None:
         await night.go(MINUTE)
         assert [run.trigger for run in night.runs("load", "2026-10-21")] == [Trigger.CATCH_UP]
         assert night.runs("load", "2026-10-20") == []
+
+
+async def test_a_resume_that_is_killed_while_it_catches_up_has_not_happened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next scheduler is paused still, and asked again it makes up for the rest: nothing twice."""
+    night = Night(tmp_path, TWO, at="2026-10-19T08:45Z")
+    async with night:
+        await night.engine.pause(actor="ann")
+        await night.until("2026-10-19T09:30Z")
+        catch_up = night.engine.firings.catch_up
+
+        async def killed(job: Job, since: datetime, until: datetime) -> CaughtUp:
+            if job.name == "two":
+                await night.engine.proceed()
+                await night.crash()
+                raise StoreUnavailable("it is gone")
+            return await catch_up(job, since, until)
+
+        monkeypatch.setattr(night.engine.firings, "catch_up", killed)
+        with pytest.raises(StoreUnavailable):
+            await night.engine.resume(actor="ann", catch_up=True)
+        await night.reopen()
+        assert [what for what, _ in night.engine.desk.pauses.items()] == [EVERYTHING]
+        await night.engine.resume(actor="ann", catch_up=True)
+        assert [len(night.runs(name)) for name in ("one", "two")] == [1, 1]
+        await night.restart()
+        assert night.engine.desk.pauses.items() == []
+
+
+async def test_a_resume_goes_on_under_a_reload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that has gone while the others caught up has nothing to make up for."""
+    night = Night(tmp_path, TWO, at="2026-10-19T08:45Z")
+    async with night:
+        await night.engine.pause(actor="ann")
+        await night.until("2026-10-19T09:30Z")
+        firings = night.engine.firings
+        reads = firings._instants_with_runs
+
+        async def meanwhile(job: str, since: datetime, until: datetime) -> set[datetime]:
+            monkeypatch.undo()
+            await night.reload(TWO.replace("  one:", "  other:").replace("  two:", "  three:"))
+            return await reads(job, since, until)
+
+        monkeypatch.setattr(firings, "_instants_with_runs", meanwhile)
+        await night.engine.resume(actor="ann", catch_up=True)
+        assert night.engine.error is None
+        assert [len(night.runs(name)) for name in ("one", "two")] == [0, 0]
+
+
+@pytest.mark.parametrize("deed", ["trigger", "backfill"])
+async def test_a_job_that_goes_while_its_old_days_are_read_gets_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str
+) -> None:
+    """What is created is what the configuration says by then."""
+    night = Night(tmp_path, TWO, at="2026-10-19T08:45Z")
+    async with night:
+        engine, load_days, day = night.engine, night.engine.load_days, date(2026, 8, 3)
+
+        async def meanwhile(days: Iterable[Day]) -> None:
+            await load_days(days)
+            await night.reload(TWO.replace("  one:", "  other:"))
+
+        monkeypatch.setattr(engine, "load_days", meanwhile)
+        deeds: dict[str, Callable[[], Awaitable[object]]] = {
+            "trigger": lambda: engine.trigger("one", run_date=day, actor="ann"),
+            "backfill": lambda: engine.backfill("one", start=day, end=day, actor="ann"),
+        }
+        with pytest.raises(NotFound, match="no job one"):
+            await deeds[deed]()
+        assert night.runs("one", "2026-08-03") == []
 
 
 async def test_two_pauses_of_one_job_both_have_to_end(night: Night) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from pyscheduler.errors import StoreUnavailable
+from pyscheduler.model.job import Job
 from pyscheduler.model.run import Trigger
+from pyscheduler.rules.recovery import CaughtUp
 from pyscheduler.store import Store
 from pyscheduler.testing import FakeResult
 from tests.night import Night, instant
@@ -278,6 +281,53 @@ async def test_a_held_catch_up_can_be_skipped(tmp_path: Path) -> None:
         await night.engine.settle_catch_up(accept=False, actor="ann")
         assert len(night.runs("prices")) == 1
         assert [(line.actor, line.detail["count"]) for line in night.lines("firings_dropped")] == [("ann", 3)]
+
+
+async def test_a_skipped_catch_up_tells_of_what_was_held_and_of_nothing_since(tmp_path: Path) -> None:
+    """What fired after the start has its run."""
+    night = Night(tmp_path, hourly("all"), at="2026-10-19T00:59Z")
+    async with night:
+        await night.until("2026-10-19T01:10Z")
+        await night.engine.stop()
+        (tmp_path / "state" / "generation").write_text("7\n")
+        await night.clock.advance(3 * HOUR)
+        await night.reopen()
+        await night.go(2 * HOUR)
+        await night.engine.settle_catch_up(accept=False, actor="ann")
+        assert [f"{run.scheduled_at:%H:%M}" for run in night.runs("prices")] == ["01:00", "05:00", "06:00"]
+        assert [line.detail["count"] for line in night.lines("firings_dropped")] == [3]
+
+
+async def test_a_held_catch_up_that_is_killed_half_way_is_held_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Accepted again it makes up for the rest: nothing is lost, nothing runs twice."""
+    jobs = hourly("all") + hourly("all").removeprefix("jobs:\n").replace("prices", "rates")
+    night = Night(tmp_path, jobs, at="2026-10-19T00:59Z")
+    async with night:
+        await night.until("2026-10-19T01:10Z")
+        await night.engine.stop()
+        (tmp_path / "state" / "generation").write_text("7\n")
+        await night.clock.advance(3 * HOUR)
+        await night.reopen()
+        catch_up = night.engine.firings.catch_up
+
+        async def killed(job: Job, since: datetime, until: datetime) -> CaughtUp:
+            if job.name == "rates":
+                await night.engine.proceed()
+                await night.crash()
+                raise StoreUnavailable("it is gone")
+            return await catch_up(job, since, until)
+
+        monkeypatch.setattr(night.engine.firings, "catch_up", killed)
+        with pytest.raises(StoreUnavailable):
+            await night.engine.settle_catch_up(accept=True, actor="ann")
+        await night.reopen()
+        assert night.engine.catch_up_held is not None
+        await night.engine.settle_catch_up(accept=True, actor="ann")
+        assert [len(night.runs(name)) for name in ("prices", "rates")] == [4, 4]
+        await night.restart()
+        assert night.engine.catch_up_held is None
 
 
 async def test_reboot_jobs_run_once_for_each_boot(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pyscheduler.engine.ports import AttemptHandle, LaunchSpec
 from pyscheduler.errors import StoreUnavailable, Unavailable
 from pyscheduler.model.batch import Batch
 from pyscheduler.model.run import RunState
@@ -72,6 +73,36 @@ async def test_the_minders_go_on_and_the_next_engine_reads_their_notes(tmp_path:
         assert night.engine.book.published(run.run_id).state == "succeeded"  # type: ignore[union-attr]
         assert (night.state("a"), night.state("b")) == ("succeeded", "succeeded")
         assert len(night.launcher.launched) == 3
+
+
+async def test_a_launch_that_ends_in_no_known_way_is_no_run_that_never_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its attempt is minded by nobody any more: the engine stops, and the next one asks the files what became of it."""
+    night = Night(tmp_path, JOBS, at="2026-10-19T08:59Z")
+    async with night:
+        error = RuntimeError("can't start new thread")
+
+        async def launch(_spec: LaunchSpec) -> AttemptHandle:
+            raise error
+
+        monkeypatch.setattr(night.launcher, "launch", launch)
+        await night.engine.trigger("hand", actor="ann")
+        assert await asyncio.wait_for(night.engine.wait_failed(), 60) is error
+
+
+async def test_a_grant_that_breaks_off_stops_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the loop's later turns too: slots are taken by then, for runs that stand in no line any more."""
+    night = Night(tmp_path, JOBS, at="2026-10-19T08:59Z")
+    async with night:
+        error = RuntimeError("of all things")
+
+        def fails() -> None:
+            raise error
+
+        monkeypatch.setattr(night.engine, "grant", fails)
+        asyncio.get_running_loop().call_soon(night.engine._grant_more)
+        assert await asyncio.wait_for(night.engine.wait_failed(), 60) is error
 
 
 async def test_all_waiters_of_a_failed_group_hear_it(tmp_path: Path) -> None:

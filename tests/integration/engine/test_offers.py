@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -252,3 +252,43 @@ async def test_a_pause_takes_back_what_nobody_has_claimed(night: Shared) -> None
     await asyncio.sleep(0)
     await night.engine.settle()
     assert night.now(run).offered_at is not None
+
+
+async def test_a_pause_lets_nothing_more_be_offered_while_it_takes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slot that becomes free before the store has answered starts nothing of what is paused."""
+    jobs = JOBS.replace("schedule: manual", "schedule: manual\n    overlap: allow")
+    shared = Shared(tmp_path, jobs, at="2027-05-20T09:00Z", settings={"max_running": 1}).share()
+    async with shared:
+        first = await shared.offered()
+        await shared.sees(first, 1)
+        second = await shared.engine.trigger("load", run_date=date(2027, 5, 19), actor="ann")
+        assert shared.now(second).offered_at is None
+        take_back = shared.nodes.take_back
+
+        async def meanwhile(run_ids: Collection[str] | None) -> set[str]:
+            await shared.sees(first, 1, AttemptResult(exit_code=0))
+            return await take_back(run_ids)
+
+        monkeypatch.setattr(shared.nodes, "take_back", meanwhile)
+        await shared.engine.pause(actor="ann")
+        assert shared.now(first).state is RunState.SUCCEEDED
+        assert (shared.now(second).state, shared.now(second).offered_at) == (RunState.QUEUED, None)
+
+
+async def test_an_offer_is_on_disk_before_it_is_taken_back(night: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was decided in this very turn and lies on the tray is no exception."""
+    monkeypatch.setattr(night.engine, "grant", lambda: None)
+    run = await night.engine.trigger("load", actor="ann")
+    night.engine.desk.offer(1)
+    take_back, seen = night.nodes.take_back, []
+
+    async def looks(run_ids: Collection[str] | None) -> set[str]:
+        stored = night.engine.store.get_run(run.run_id)
+        seen.append(stored is not None and stored.offered_at is not None)
+        return await take_back(run_ids)
+
+    monkeypatch.setattr(night.nodes, "take_back", looks)
+    held = await night.engine.hold(run.run_id, actor="ann")
+    assert (held.state, seen) == (RunState.HELD, [True])

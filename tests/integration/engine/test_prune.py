@@ -11,6 +11,7 @@ from pyscheduler.engine.attempts import Attempts
 from pyscheduler.errors import NotFound
 from pyscheduler.model.audit import AuditEntry
 from pyscheduler.model.batch import Batch
+from pyscheduler.testing import FakeResult
 from tests.night import Night, ids
 
 DAYS = 86400.0
@@ -229,3 +230,32 @@ async def test_the_audit_log_loses_its_beginning_and_still_verifies(tmp_path: Pa
         await night.engine.prune(began + timedelta(days=15))
         found = night.engine.store.verify_audit()
         assert (found.anchor.id, found.rows, found.broken) == (5, 10, None)
+
+
+async def test_an_old_day_that_has_come_to_be_needed_while_it_prunes_stays_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of an old date that is created meanwhile still knows how its upstreams have ended."""
+    jobs = """
+    jobs:
+      one: {command: x, schedule: manual}
+      two: {command: y, schedule: manual}
+      both: {command: z, schedule: manual, depends_on: [one, two]}
+    """
+    day, old = "2026-10-01", date(2026, 10, 1)
+    night = Night(tmp_path, jobs, at="2026-10-01T08:00Z", settings={"memory_days": 1}, tick_s=DAYS)
+    night.plan("two", FakeResult(timedelta(hours=1)))
+    async with night:
+        await night.engine.trigger("one", run_date=old, actor="ann")
+        await night.until("2026-10-25T09:30Z")
+        await night.engine.trigger("two", run_date=old, actor="ann")
+
+        async def meanwhile(_horizon: object) -> None:
+            await night.engine.trigger("both", run_date=old, actor="ann")
+
+        monkeypatch.setattr(night.engine.pruner, "_delete_audit_before", meanwhile)
+        await night.engine.prune(night.clock.now())
+        monkeypatch.undo()
+        assert night.told("both", day) == ("waiting", "waiting for two (2026-10-01)")
+        await night.until("2026-10-25T10:35Z")
+        assert night.state("both", day) == "succeeded"

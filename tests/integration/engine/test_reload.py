@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from pyscheduler.errors import StoreUnavailable
+from pyscheduler.model.result import AttemptResult
 from pyscheduler.testing import FakeResult
 from tests.night import Night, ids
 
@@ -185,3 +187,51 @@ async def test_a_reload_that_fails_while_it_rings_loses_no_firing(
             monkeypatch.setattr(firings, "_load_days", reads)
         await night.go(timedelta(seconds=1))
         assert len(night.runs("often")) == 3
+
+
+async def test_nothing_of_a_job_that_has_gone_starts_while_the_runs_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Open runs take the reload over in the turns after it; a slot that becomes free goes to those who stay."""
+    job = "{command: x, schedule: manual, overlap: allow}"
+    jobs = f"jobs: {{busy: {job}, gone: {job}, stays: {job}}}"
+    night = Night(tmp_path, jobs, at="2026-10-19T09:00Z", settings={"max_running": 1})
+    night.plan("busy", LONG)
+    night.plan("stays", LONG)
+    async with night:
+        for name in ("busy", "gone", "stays"):
+            await night.engine.trigger(name, actor="ann")
+        engine, take_back = night.engine, night.engine.take_back
+
+        async def meanwhile(run_ids: Collection[str] | None = None) -> set[str]:
+            engine.desk.end_attempt(night.latest("busy").run_id, 1, AttemptResult(exit_code=0), 0.5)
+            await engine.proceed()
+            return await take_back(run_ids)
+
+        monkeypatch.setattr(engine, "take_back", meanwhile)
+        await night.reload(f"jobs: {{busy: {job}, stays: {job}}}")
+        assert engine.error is None
+        assert night.told("gone") == ("cancelled", "removed by reload")
+        assert (night.state("busy"), night.state("stays")) == ("succeeded", "running")
+
+
+async def test_a_success_during_a_reload_that_ends_the_watch_for_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is shown under the new configuration, which asks for nothing: the engine goes on."""
+    jobs = "jobs: {a: {command: x, schedule: manual, max_silence: 10m}}"
+    night = Night(tmp_path, jobs, at="2026-10-19T09:00Z")
+    night.plan("a", LONG)
+    async with night:
+        await night.engine.trigger("a", actor="ann")
+        engine, take_back = night.engine, night.engine.take_back
+
+        async def meanwhile(run_ids: Collection[str] | None = None) -> set[str]:
+            engine.desk.end_attempt(night.latest("a").run_id, 1, AttemptResult(exit_code=0), 0.5)
+            await engine.proceed()
+            return await take_back(run_ids)
+
+        monkeypatch.setattr(engine, "take_back", meanwhile)
+        await night.reload(jobs.replace(", max_silence: 10m", ""))
+        assert engine.error is None
+        assert night.state("a") == "succeeded"

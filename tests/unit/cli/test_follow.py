@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyscheduler.cli.faults import Refused
-from pyscheduler.cli.follow import LATER_S, PIECE, SOON_S, Follower, Reader, start_of_tail
+from pyscheduler.cli.faults import CommandError, Refused
+from pyscheduler.cli.follow import LATER_S, PIECE, SOON_S, Follower, Reader, copy_once, start_of_tail
 from pyscheduler.cli.spout import Raw
 from tests.unit.cli.prompt import a_run
 
@@ -63,7 +63,9 @@ class FakeLogs:
             lines = lines[:-1] if lines[-1] == "" else lines
             kept = lines[-query["tail"] :]
             return {"lines": kept, "truncated": len(kept) < len(lines), "size": len(attempt.data)}
-        return {"ended": attempt.ended, "latest_attempt": len(self.attempts), "state": self.state}
+        number = query.get("attempt") or len(self.attempts)
+        ended, latest = attempt.ended, len(self.attempts)
+        return {"attempt": number, "ended": ended, "latest_attempt": latest, "state": self.state}
 
     def raw(self, path: str, **query: Any) -> tuple[bytes, Mapping[str, str]]:
         assert path.endswith("/log")
@@ -113,6 +115,52 @@ def test_a_tail_begins_at_its_first_line(lines: list[bytes], ends: bool, wanted:
     whole = whole[:-1] if whole[-1] == b"" else whole
     end = b"\n" if data.endswith(b"\n") else b""
     assert out.getvalue() == (b"\n".join(whole[-wanted:]) + end if whole else data)
+
+
+@dataclass
+class Restless(FakeLogs):
+    """Between two pieces something happens, as often as `left` says."""
+
+    happens: Callable[[], None] = lambda: None
+    left: int = 1
+
+    def raw(self, path: str, **query: Any) -> tuple[bytes, Mapping[str, str]]:
+        answer = super().raw(path, **query)
+        if self.left:
+            self.left -= 1
+            self.happens()
+        return answer
+
+
+def test_a_log_that_is_cut_while_it_is_printed_is_begun_again() -> None:
+    """As `max_log` does with one that is at its bound; who cuts for ever is given up."""
+    only = Attempt(b"x" * PIECE + b"more\n")
+
+    def cut() -> None:
+        only.data = b"cut\n"
+
+    reader, out = reader_of(Restless([only], happens=cut))
+    told: list[str] = []
+    copy_once(reader, None, None, told.append)
+    assert out.getvalue() == b"x" * PIECE + b"cut\n"
+    assert told == ["--- the log was cut; once more:"]
+
+    def cut_further() -> None:
+        only.data = only.data[: len(only.data) // 2]
+
+    only.data = b"line\n" * 100_000
+    reader, _ = reader_of(Restless([only], happens=cut_further, left=100))
+    with pytest.raises(CommandError, match="again and again"):
+        copy_once(reader, 1, 5, told.append)
+
+
+def test_what_is_printed_is_of_one_attempt() -> None:
+    """The latest one when it was asked for, though a retry begins in the middle."""
+    attempts = [Attempt(b"x" * PIECE + b"first\n")]
+    logs = Restless(attempts, happens=lambda: attempts.append(Attempt(b"y" * PIECE + b"again\n")))
+    reader, out = reader_of(logs)
+    copy_once(reader, None, None, lambda _: None)
+    assert out.getvalue() == attempts[0].data
 
 
 def test_following_prints_what_comes_and_ends_with_the_run() -> None:
@@ -250,6 +298,18 @@ def test_following_can_begin_at_the_tail() -> None:
 
     logs.scenes = [over]
     assert follow(logs, tail=1)[0] == b"3\n4\n"
+
+
+def test_the_tail_of_a_log_that_is_not_there_yet_is_waited_for() -> None:
+    """The attempt's row is there before its file."""
+    only = Attempt(there=False)
+
+    def comes() -> None:
+        only.there, only.data, only.ended = True, b"one\n", True
+        logs.state = "succeeded"
+
+    logs = FakeLogs([only], scenes=[comes])
+    assert follow(logs, 3) == (b"one\n", [f"--- {RUN}: succeeded"])
 
 
 def test_looks_become_rarer_while_nothing_comes() -> None:

@@ -23,7 +23,7 @@ def logged(pysched: Prompt) -> Prompt:
     pysched.scheduler.replies = {
         f"RAW {ROUTE}": raw,
         "GET /api/runs": {"runs": [a_run()], "next_cursor": None},
-        f"GET {ROUTE}": {"lines": ["second"], "truncated": True, "size": len(DATA)},
+        f"GET {ROUTE}": {"attempt": 1, "lines": ["second"], "truncated": True, "size": len(DATA)},
     }
     return pysched
 
@@ -45,6 +45,13 @@ def test_stream_and_attempt_are_passed_on(logged: Prompt) -> None:
     assert (query["stream"], query["attempt"], query["raw"]) == ("stderr", 2, 1)
 
 
+def test_the_latest_attempt_stays_the_same_while_it_is_printed(logged: Prompt) -> None:
+    """Which one that is is asked once: a retry meanwhile mixes nothing."""
+    logged("log", "load.2027-05-20.1", terminal=Terminal(width=80))
+    asked = [query["attempt"] for route, query in logged.scheduler.asked if route.startswith("RAW")]
+    assert asked == [1, 1]
+
+
 def test_only_the_last_lines(logged: Prompt) -> None:
     """`--tail` counts lines from the end."""
     said = logged("log", "load.2027-05-20.1", "--tail", "1", terminal=Terminal(width=80))
@@ -53,7 +60,7 @@ def test_only_the_last_lines(logged: Prompt) -> None:
 
 def test_a_refusal_is_exit_code_1(logged: Prompt) -> None:
     """In the scheduler's words."""
-    logged.scheduler.replies[f"RAW {ROUTE}"] = Refused("it was never started", mend="`pysched why load`", status=404)
+    logged.scheduler.replies[f"GET {ROUTE}"] = Refused("it was never started", mend="`pysched why load`", status=404)
     said = logged("log", "load.2027-05-20.1")
     assert (said.code, said.err) == (1, "error: it was never started\n  mend: `pysched why load`\n")
 

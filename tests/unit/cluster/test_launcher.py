@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from typing import Any, cast
+
 import pytest
 
-from pyscheduler.cluster.launcher import seen_of
+from pyscheduler.cluster.launcher import ClusterLauncher, seen_of
+from pyscheduler.engine.ports import Seen
 from pyscheduler.model.job import Job, RetryPolicy, SourceRef
 from pyscheduler.model.result import AttemptResult
-from pyscheduler.model.run import Outcome
+from pyscheduler.model.run import Attempt, Outcome
 from pyscheduler.rules.retry import allowed_tries, ended, may_retry, result_of
 from tests.builders import NOON, a_run, an_attempt, ended_attempt
 
@@ -63,3 +68,25 @@ def test_on_lost_decides_about_lost_attempts_alone() -> None:
         name="load", source=SourceRef("a.yaml", 1), retries=RetryPolicy(count=0, on=("failed",)), on_lost="rerun"
     )
     assert (may_retry(lost, again), allowed_tries(lost, again), allowed_tries(failed, again)) == (True, 3, 0)
+
+
+async def test_a_look_that_failed_is_not_the_last() -> None:
+    """Whoever has stopped looking hears of no end any more, and nobody would notice."""
+    heard = list[int]()
+
+    class Rows:
+        def running_attempts(self) -> list[tuple[str | None, Attempt]]:
+            return [("inc", an_attempt(RUN))]
+
+    def watcher(seen: Sequence[Seen]) -> None:
+        heard.append(len(seen))
+        if len(heard) == 1:
+            raise AssertionError("a bug")
+
+    launcher = ClusterLauncher(cast("Any", Rows()))
+    launcher.bind(watcher)
+    async with asyncio.timeout(10):
+        while len(heard) < 2:
+            await asyncio.sleep(0.001)
+    await launcher.close()
+    assert heard[:2] == [1, 1]

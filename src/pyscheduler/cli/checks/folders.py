@@ -49,9 +49,16 @@ def permissions(state_dir: Path) -> Iterator[Finding]:
 
 
 def _files_others_may_read(state_dir: Path) -> Iterator[Finding]:
-    wrong = [path.name for path in sorted(state_dir.glob("pysched.db*")) if path.stat().st_mode & 0o077]
+    wrong = [path.name for path in sorted(state_dir.glob("pysched.db*")) if _others_may_read(path)]
     if wrong:
         yield warn("state_dir", f"others may read {', '.join(wrong)}", f"chmod 600 {state_dir}/pysched.db*")
+
+
+def _others_may_read(path: Path) -> bool:
+    try:
+        return bool(path.stat().st_mode & 0o077)
+    except FileNotFoundError:
+        return False  # SQLite removes its own files with its last connection
 
 
 def _guards(state_dir: Path) -> Iterator[Finding]:

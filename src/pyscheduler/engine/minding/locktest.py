@@ -4,6 +4,7 @@ the start.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from pyscheduler.minder import claim, kernel
 PREFIX: Final = ".lock-test."
 STALE_S: Final = 5.0
 """A test takes a millisecond: what is older was left by a process killed in the middle of one."""
+
+PASSING: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +51,35 @@ def guard_report(folder: Path) -> GuardReport:
 
 
 def lock_fault(folder: str) -> str:
-    """Return why locks in this folder cannot be relied on, empty where they can.
+    """Return why locks in this folder cannot be relied on, empty where they can."""
+    try:
+        return lasting_fault(folder)
+    except OSError as error:
+        return str(error)
+
+
+def lasting_fault(folder: str) -> str:
+    """Return the same; OSError where that says nothing about locks and passes: no room left, no descriptor."""
+    try:
+        return _found_fault(folder)
+    except OSError as error:
+        if error.errno in PASSING:
+            raise
+        return str(error)
+
+
+def _found_fault(folder: str) -> str:
+    """Return what is wrong with locks, empty where nothing is. OSError where they cannot be tried.
 
     Two open descriptions of one file must exclude each other, closing one must free it, and an unlinked file must show
     as unlinked: the three facts that a claim rests on.
     """
     path = os.path.join(folder, PREFIX + secrets.token_hex(8))
-    try:
-        make_folder(folder)
-        first = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        return str(error)
+    make_folder(folder)
+    first = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         _remove_stale(folder, os.fstat(first).st_mtime - STALE_S)
         return _try(path, first)
-    except OSError as error:
-        return str(error)
     finally:
         os.close(first)
 

@@ -108,7 +108,12 @@ async def sweep(folder: Path, known: Callable[[str], bool | None], in_thread: In
             final += statuses
     for start in range(0, len(final), ASK_AT_ONCE):
         await in_thread(_remove_free, final[start : start + ASK_AT_ONCE])
-    return tuple(sorted(unknown))
+    return tuple(sorted(await in_thread(_still_there, unknown) if unknown else ()))
+
+
+def _still_there(paths: list[Path]) -> list[Path]:
+    """Return the paths at which anything lies: an attempt that began and ended since the listing is no stranger."""
+    return [path for path in paths if any(os.path.lexists(f"{path}{ending}") for ending in ENDINGS)]
 
 
 def _remove_free(statuses: list[str]) -> None:

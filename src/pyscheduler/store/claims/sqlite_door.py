@@ -51,10 +51,10 @@ class SqliteDoor:
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Do the work in one transaction that is on disk on return. Raises StoreError."""
         with self._turn:
-            if not self._known or self._files.restoring.exists():
-                Store.open(self._files.state_dir, sync=self._sync, wait_s=self._wait_s).close()
-                self._known = True
             try:
+                if not self._known or self._files.restoring.exists():
+                    Store.open(self._files.state_dir, sync=self._sync, wait_s=self._wait_s).close()
+                    self._known = True
                 return self._write(work)
             except OSError as error:
                 raise translated(error, self._files.state_dir) from error

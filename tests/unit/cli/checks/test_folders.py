@@ -43,6 +43,16 @@ def test_a_database_that_others_may_read_is_told(tmp_path: Path) -> None:
     assert finding.what == "others may read pysched.db"
 
 
+def test_a_file_of_the_database_may_go_while_it_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite removes the log with the last connection, which may be another command's."""
+    tmp_path.chmod(0o700)
+    (tmp_path / "pysched.db").touch(0o600)
+    gone = tmp_path / "pysched.db-wal"
+    monkeypatch.setattr(Path, "glob", lambda folder, _pattern: [folder / "pysched.db", gone])
+    (finding,) = folders.permissions(tmp_path)
+    assert finding.level is Level.OK
+
+
 @pytest.mark.parametrize(("free", "level"), [(50 * MIB, Level.BAD), (500 * MIB, Level.WARN), (5000 * MIB, Level.OK)])
 def test_room_is_judged_before_it_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, level: Level

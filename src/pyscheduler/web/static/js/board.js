@@ -2,7 +2,7 @@
 // The filter form itself is htmx's: it fetches the page and swaps #board, #chips and #stepper.
 import { act } from "./act.js";
 import { currentRow } from "./keys.js";
-import { serverNow, zone } from "./clock.js";
+import { format, serverNow } from "./clock.js";
 import { listen } from "./live.js";
 import { api, failed, fragment, make, mark, mayPass } from "./talk.js";
 
@@ -246,10 +246,10 @@ function reorder() {
 
 // A board without a date in its address means today: past midnight that is another day.
 const DAY_MS = 5000;
-const today = new Intl.DateTimeFormat("en-CA", { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit" });
+const today = format("en-CA", { year: "numeric", month: "2-digit", day: "2-digit" });
 const first = board().dataset.date; // of this page, as it was loaded
 
-const isOver = () => !new URLSearchParams(location.search).get("date") && board().dataset.date === first && today.format(serverNow()) > first;
+const isOver = () => !new URLSearchParams(location.search).get("date") && board().dataset.date === first && today().format(serverNow()) > first;
 
 function newDay() {
   if (!isOver()) return;

@@ -7,18 +7,22 @@ const clock = document.getElementById("clock");
 const base = clock ? Date.parse(clock.dateTime) : Date.now();
 const seen = performance.now();
 
-export const zone = document.documentElement.dataset.zone || "UTC";
+const zone = document.documentElement.dataset.zone || "UTC";
 
-const timeOnly = new Intl.DateTimeFormat("en-GB", {
-  timeZone: zone, hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23",
-});
-const offsetOnly = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "longOffset" });
+/** A format of instants, made when it is first asked for: the browser takes milliseconds, and a page is shown before. */
+export function format(language, parts) {
+  let made = null;
+  return () => (made ??= new Intl.DateTimeFormat(language, { timeZone: zone, ...parts }));
+}
+
+const timeOnly = format("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const offsetOnly = format("en-GB", { timeZoneName: "longOffset" });
 
 /** The time of day and the offset of an instant, in milliseconds, as the pages write them: ["03:05:12", "+02"]. */
 export function clockText(instant) {
-  const part = offsetOnly.formatToParts(instant).find((each) => each.type === "timeZoneName").value;
+  const part = offsetOnly().formatToParts(instant).find((each) => each.type === "timeZoneName").value;
   const offset = part === "GMT" ? "+00" : part.replace("GMT", "").replace("\u2212", "-").replace(/:00$/, "");
-  return [timeOnly.format(instant), offset];
+  return [timeOnly().format(instant), offset];
 }
 
 /** Seconds as pages write them: 0.4s, 12s, 3m05s, 1h02m, 2d03h. */
@@ -47,7 +51,7 @@ function tick() {
   }
 }
 
+/** The page was printed with the time; the first second is ours to count. */
 export function startClock() {
-  tick();
   setInterval(tick, 1000);
 }
